@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -16,6 +17,9 @@ type Call struct {
 	Came, Sent int
 	// Usage is what the provider reported, or nil.
 	Usage *token.Usage
+	// Repeats is how much of the prompt the call before began with, too; nil if that is not
+	// known.
+	Repeats *oriel.Repeats
 	// Error is why the answer is incomplete; empty if it is not.
 	Error string
 }
@@ -32,8 +36,8 @@ type Price struct {
 	// Billed is false for a call that failed without a report of what was used: then
 	// nothing else is set.
 	Billed bool
-	// Reported is false where the provider reported no usage: Usage is then what was
-	// counted here.
+	// Reported is false where the provider reported no usage: Usage is then an estimate,
+	// without output.
 	Reported bool
 	// Usage is what the call used, Whole what it would have used had everything been sent.
 	Usage, Whole token.Usage
@@ -58,7 +62,35 @@ type lineKey struct{ conversation, model string }
 type line struct {
 	whole       int  // tokens of the last prompt as it came
 	cut, cached bool // something was ever left out; the provider's cache is used
+	began       time.Time
+	// hit is the largest part of a repeated prompt that the provider read from its cache.
+	hit float64
+	met bool // hit is known
 }
+
+// hits returns which part of what a call repeats the provider read from its cache, and whether
+// the call shows it: what it repeats is most of its prompt. Of others it is what the
+// conversation had at best.
+func (s *line) hits(rule *token.CacheRule, c *Call) (hit float64, seen bool) {
+	if r := c.Repeats; r != nil && c.Sent > 0 && c.Usage.Prompt() > 0 && r.Sent >= max(rule.Min, leastShown) && 2*r.Sent >= c.Sent {
+		hit = float64(c.Usage.CacheRead) / (float64(c.Usage.Prompt()) * float64(r.Sent) / float64(c.Sent))
+		if hit > mostlyHit {
+			hit = 1 // caches work in steps
+		}
+		if s.hit = max(s.hit, hit); !s.met {
+			s.hit, s.met = hit, true
+		}
+		return hit, true
+	}
+	return s.hit, false
+}
+
+// leastShown is the smallest repeated prompt, in tokens, that shows whether a provider caches,
+// and mostlyHit the part of it from which on all of it counts as read.
+const (
+	leastShown = 1024
+	mostlyHit  = .8
+)
 
 // NewLedger returns a ledger with the prices of a model table.
 func NewLedger(models *token.Models) *Ledger {
@@ -68,39 +100,73 @@ func NewLedger(models *token.Models) *Ledger {
 // Price prices a call. The calls of a conversation must come in the order in which they
 // ended.
 //
-// A call that was sent as it came costs what the provider's usage says. Where something
-// was left out, of that call or of one before it in the conversation, the call as it came
-// is this: the prompt with what was left out; what the call before had is read from the
-// cache, if the conversation uses one, and the rest is new.
+// A call costs what the provider's usage says. Where it reported none, the prompt is counted
+// here; if the model's provider caches by itself, what the call before was sent with is read
+// from the cache.
+//
+// A call that was sent as it came would have cost the same. Where something was left out, of
+// that call or of one before it in the conversation, the call as it came is this: the prompt
+// with what was left out; what the call before began with as it came is read from the cache,
+// as far as the provider reads from its cache what a call repeats, and the rest is new. If it
+// is not known what the call before began with, that is all of it.
 func (l *Ledger) Price(c *Call) Price {
-	if c.Usage == nil && c.Error != "" {
+	if c.Usage == nil && c.Failed() {
 		return Price{} // nobody reports what was used, if anything
 	}
-	p := Price{Billed: true, Usage: token.Usage{Input: c.Sent}}
-	if c.Usage != nil {
-		p.Usage, p.Reported = *c.Usage, true
-	}
-	at := lineKey{c.Conversation, c.Model}
+	at, m := lineKey{c.Conversation, c.Model}, l.model(c.Model)
 	s := l.lines[at]
 	if s == nil {
-		s = &line{}
+		s = &line{hit: 1}
 		l.lines[at] = s
+	}
+	cold := len(m.Cache.TTL) > 0 && c.Began.Sub(s.began) > time.Duration(m.Cache.TTL[0])*time.Second
+	p := Price{Billed: true}
+	hit, seen := s.hit, false
+	if c.Usage != nil {
+		p.Usage, p.Reported = *c.Usage, true
+		hit, seen = s.hits(&m.Cache, c)
+	} else {
+		p.Usage = estimate(&m.Cache, c, cold)
 	}
 	s.cached = s.cached || p.Usage.Prompt() > p.Usage.Input
 	p.Whole = p.Usage
 	if s.cut = s.cut || c.Came > c.Sent; s.cut {
-		had := s.whole
-		if !s.cached {
-			had = 0
+		prompt, had := p.Usage.Prompt()+max(0, c.Came-c.Sent), s.whole
+		if c.Repeats != nil && c.Came > 0 {
+			had = cacheable(&m.Cache, int(hit*float64(prompt)*float64(c.Repeats.Came)/float64(c.Came)))
 		}
-		p.Whole = asItCame(p.Usage, max(0, c.Came-c.Sent), had)
+		switch {
+		case !s.cached:
+			had = 0
+		case cold && !seen && c.Repeats != nil && 2*p.Usage.CacheRead <= c.Repeats.Sent:
+			had = min(had, p.Usage.CacheRead) // what other conversations have, too, such as the tools
+		}
+		p.Whole = asItCame(p.Usage, prompt, had)
 	}
-	s.whole = p.Whole.Prompt()
-	if m := l.model(c.Model); m.Known && m.Prices.Known() {
+	s.whole, s.began = p.Whole.Prompt(), c.Began
+	if m.Known && m.Prices.Known() {
 		p.Known, p.Date = true, m.Date
 		p.Cost, p.Without = m.Prices.Cost(p.Usage), m.Prices.Cost(p.Whole)
 	}
 	return p
+}
+
+// estimate returns the usage of a call of which the provider reported none.
+func estimate(rule *token.CacheRule, c *Call, cold bool) token.Usage {
+	if rule.Mode != "automatic" || c.Repeats == nil || cold {
+		return token.Usage{Input: c.Sent}
+	}
+	had := cacheable(rule, min(c.Repeats.Sent, c.Sent))
+	return token.Usage{Input: c.Sent - had, CacheRead: had}
+}
+
+// cacheable returns how much of the first n tokens of a prompt a provider reads from its
+// cache.
+func cacheable(rule *token.CacheRule, n int) int {
+	if n < rule.Min {
+		return 0
+	}
+	return n - n%max(1, rule.Step)
 }
 
 func (l *Ledger) model(name string) token.Model {
@@ -112,11 +178,9 @@ func (l *Ledger) model(name string) token.Model {
 	return m
 }
 
-// asItCame returns the usage of a call as it would have been if left tokens
-// had not been left out; had is how much of the prompt would have been in the
-// cache.
-func asItCame(sent token.Usage, left, had int) token.Usage {
-	prompt := sent.Prompt() + left
+// asItCame returns the usage of a call if its prompt had been sent as it came; had is how
+// much of that would have been in the cache.
+func asItCame(sent token.Usage, prompt, had int) token.Usage {
 	u := token.Usage{CacheRead: min(had, prompt), Output: sent.Output}
 	switch fresh := prompt - u.CacheRead; {
 	case sent.CacheWrite1h > sent.CacheWrite:

@@ -139,7 +139,7 @@ const Imported = "import "
 
 // FromStored returns a recorded call.
 func FromStored(conversation string, c *oriel.StoredCall) *Call {
-	out := &Call{Conversation: conversation, Model: c.Model, Began: c.Began, Came: c.Came, Sent: c.Tokens, Error: c.Error}
+	out := &Call{Conversation: conversation, Model: c.Model, Began: c.Began, Came: c.Came, Sent: c.Tokens, Repeats: c.Repeats, Error: c.Error}
 	if u := c.Usage; u != nil {
 		out.Usage = OfProvider(u)
 	}

@@ -68,6 +68,60 @@ func begin(t *testing.T) *history {
 	return h
 }
 
+// Nobody reports what a call used whose client left early: its prompt is counted here.
+func TestACallThatItsClientLeftIsCounted(t *testing.T) {
+	h := &history{t: t, store: memory.New()}
+	h.call("a", "", "2026-11-16T11:00:01Z", `"model":"gpt-4o","tokens":70,"error":"the client left: context canceled"`)
+	if r := h.read(usage.Options{}).Total; r.Failed != 0 || r.Unreported != 1 || r.Input != 70 || r.Cost == 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What a client rewrites is in no cache, with or without Oriel.
+func TestWithoutIsWhatAClientThatRewritesItsHistoryPays(t *testing.T) {
+	h := &history{t: t, store: memory.New()}
+	h.call("a", "", "2026-11-16T11:00:00Z", `"model":"gpt-4o","tokens":10000,"usage":{"input":10000},"repeats":{"came":0,"sent":0}`)
+	h.call("a", "", "2026-11-16T11:00:10Z", `"model":"gpt-4o","tokens":8000,"came":20000,"usage":{"input":8000},"repeats":{"came":2000,"sent":2000}`)
+	// It was sent as the client rewrote it: 1,920 tokens are in the cache.
+	h.call("a", "", "2026-11-16T11:00:20Z", `"model":"gpt-4o","tokens":20000,"usage":{"input":18080,"cache_read":1920},"repeats":{"came":2000,"sent":2000}`)
+	// Nothing is in the cache after an hour and a half.
+	h.call("a", "", "2026-11-16T12:30:20Z", `"model":"gpt-4o","tokens":8000,"came":21000,"usage":{"input":8000},"repeats":{"came":20000,"sent":2000}`)
+	p := token.Builtin().Lookup("gpt-4o").Prices
+	want := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 20000}) + p.Cost(token.Usage{Input: 18080, CacheRead: 1920}) + p.Cost(token.Usage{Input: 21000})
+	if got := h.read(usage.Options{}).Total.Without; max(got-want, want-got) > 1e-6 {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// A server may report a usage of zero: it shows nothing of the cache.
+func TestAUsageOfZeroShowsNothingOfTheCache(t *testing.T) {
+	h := &history{t: t, store: memory.New()}
+	h.call("a", "", "2026-11-16T11:00:00Z", `"model":"gpt-4o","tokens":10000,"usage":{"input":10000},"repeats":{"came":0,"sent":0}`)
+	h.call("a", "", "2026-11-16T11:00:10Z", `"model":"gpt-4o","tokens":12000,"usage":{"input":0},"repeats":{"came":10000,"sent":10000}`)
+	h.call("a", "", "2026-11-16T11:00:20Z", `"model":"gpt-4o","tokens":6000,"came":14000,"usage":{"input":4592,"cache_read":1408},"repeats":{"came":12000,"sent":1500}`)
+	p := token.Builtin().Lookup("gpt-4o").Prices
+	want := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 14000 - 11904, CacheRead: 11904})
+	if got := h.read(usage.Options{}).Total.Without; !(max(got-want, want-got) < 1e-6) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Where no usage is reported, the cache is estimated from what consecutive prompts share.
+func TestTheCacheIsEstimatedWhereNoUsageIsReported(t *testing.T) {
+	h := &history{t: t, store: memory.New()}
+	h.call("a", "", "2026-11-16T11:00:00Z", `"model":"gpt-4o","tokens":10000,"repeats":{"came":0,"sent":0}`)
+	h.call("a", "", "2026-11-16T11:00:10Z", `"model":"gpt-4o","tokens":12000,"repeats":{"came":10000,"sent":10000}`)
+	h.call("a", "", "2026-11-16T11:00:20Z", `"model":"gpt-4o","tokens":6000,"came":14000,"repeats":{"came":12000,"sent":1500}`)
+	h.call("a", "", "2026-11-16T11:00:30Z", `"model":"gpt-4o","tokens":6100,"came":14100,"repeats":{"came":14000,"sent":900}`)
+	p := token.Builtin().Lookup("gpt-4o").Prices
+	cost := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 12000 - 9984, CacheRead: 9984}) + p.Cost(token.Usage{Input: 6000 - 1408, CacheRead: 1408}) + p.Cost(token.Usage{Input: 6100})
+	without := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 12000 - 9984, CacheRead: 9984}) + p.Cost(token.Usage{Input: 14000 - 11904, CacheRead: 11904}) + p.Cost(token.Usage{Input: 14100 - 13952, CacheRead: 13952})
+	r := h.read(usage.Options{}).Total
+	if max(r.Cost-cost, cost-r.Cost, r.Without-without, without-r.Without) > 1e-6 || r.Unreported != 4 || r.CacheRead != 9984+1408 {
+		t.Errorf("%+v, want %v and %v", r, cost, without)
+	}
+}
+
 func TestCallsAreAddedUpByDay(t *testing.T) {
 	h := begin(t)
 	p := token.Builtin().Lookup(opus).Prices
