@@ -61,14 +61,16 @@ func (m *Measures) Add(o *Measures) {
 }
 
 // Look measures one call: the request as it came, as it was sent, and the reply. cut
-// reports that something was left out.
-func Look(came, sent *wire.Body, reply []chat.Message, cut bool) Measures {
+// reports that something was left out. known are the recalled texts of the conversation's calls
+// before this one, to which Look adds those of this call; if it is nil, only what stands behind
+// the last reply counts as recalled for this call.
+func Look(came, sent *wire.Body, reply []chat.Message, cut bool, known map[string]bool) Measures {
 	m := Measures{Calls: 1}
 	if cut {
 		m.Cut = 1
 	}
 	m.needed(came, sent, reply, cut)
-	m.recalled(sent, reply)
+	m.recalled(sent, reply, known)
 	m.Text, m.Repeated, m.Stale = fresh(sent.Messages)
 	m.CameText, m.CameRepeated, m.CameStale = fresh(came.Messages)
 	return m
@@ -115,9 +117,10 @@ func fresh(messages []chat.Message) (all, repeated, stale int) {
 	return all, repeated, stale
 }
 
-// recalled adds the passages that were recalled for this call: those in what follows the
-// last reply in the window.
-func (m *Measures) recalled(sent *wire.Body, reply []chat.Message) {
+// recalled adds the passages that were recalled for this call: those in what follows the last
+// reply in the window, and those beside the marker of a cut, which stand there in later calls
+// as well.
+func (m *Measures) recalled(sent *wire.Body, reply []chat.Message, known map[string]bool) {
 	var passages []string
 	newest := 0
 	for i := range sent.Messages {
@@ -132,7 +135,13 @@ func (m *Measures) recalled(sent *wire.Body, reply []chat.Message) {
 			if p.Kind != chat.Text && p.Kind != chat.Result {
 				continue
 			}
-			if t := text(p); i >= newest && p.Kind == chat.Text && strings.Contains(t, voice.Recalled) {
+			t := text(p)
+			quoted := p.Kind == chat.Text && strings.Contains(t, voice.Recalled)
+			isNew := i >= newest || known != nil && !known[t]
+			if quoted && known != nil {
+				known[t] = true
+			}
+			if quoted && isNew {
 				before, found := split(t)
 				rest.WriteString(before + "\n")
 				passages = append(passages, found...)

@@ -53,14 +53,29 @@ func TestRecalledPassagesThatAReplyUses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m := Look(sent, sent, []chat.Message{reply}, true); m.Passages != 2 || m.Used != c.used {
+		if m := Look(sent, sent, []chat.Message{reply}, true, nil); m.Passages != 2 || m.Used != c.used {
 			t.Errorf("%q uses %d of %d, want %d of 2", c.reply, m.Used, m.Passages, c.used)
 		}
 	}
 	// What was recalled for an earlier call is not counted again.
 	later := read(t, body(said("user", recalled), said("assistant", "8731."), said("user", "And then?")))
-	if m := Look(later, later, nil, true); m.Passages != 0 {
+	if m := Look(later, later, nil, true, nil); m.Passages != 0 {
 		t.Errorf("%d passages of an earlier call", m.Passages)
+	}
+}
+
+// What a cut brought back beside its marker is counted for the call that brought it, and
+// not again for the next ones, in which it stands as well.
+func TestPassagesBesideAMarkerAreCountedOnce(t *testing.T) {
+	recalled := voice.RecalledTitle + "3 May 2026:\nuser> The harbour master wants port 8731.\n[Oriel: end of the quoted parts]"
+	first := fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":"Begin with the harbour."},{"type":"text","text":%q}]}`, recalled)
+	known, sent := map[string]bool{}, []string{first, said("assistant", "Begun."), said("user", "Go on.")}
+	for i, want := range []int{1, 0} {
+		b := read(t, body(sent...))
+		if m := Look(b, b, nil, true, known); m.Passages != want {
+			t.Errorf("call %d: %d passages, want %d", i, m.Passages, want)
+		}
+		sent = append(sent, said("assistant", "Done."), said("user", "And then?"))
 	}
 }
 

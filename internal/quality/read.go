@@ -47,11 +47,16 @@ func Read(ctx context.Context, store timeline.Store, tenant string, o Options) (
 		if err != nil && !errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
 			return nil, err
 		}
+		known := map[string]bool{}
 		for k := range records {
-			if records[k].Time.Before(o.Since) || strings.HasPrefix(records[k].Key, usage.Imported) {
+			if strings.HasPrefix(records[k].Key, usage.Imported) {
 				continue
 			}
-			m, err := measure(ctx, store, tenant, &all[i], &records[k], &o)
+			if records[k].Time.Before(o.Since) {
+				known = nil // what they recalled is not read
+				continue
+			}
+			m, err := measure(ctx, store, tenant, &all[i], &records[k], &o, known)
 			switch {
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
@@ -77,7 +82,7 @@ func Call(ctx context.Context, store timeline.Store, tenant, conversation, id st
 	if err != nil || len(records) == 0 {
 		return nil, err
 	}
-	m, err := measure(ctx, store, tenant, &c, &records[0], &o)
+	m, err := measure(ctx, store, tenant, &c, &records[0], &o, nil)
 	if errors.Is(err, errSkipped) {
 		return nil, nil
 	}
@@ -88,7 +93,7 @@ func Call(ctx context.Context, store timeline.Store, tenant, conversation, id st
 var errSkipped = errors.New("not measured")
 
 // measure measures the call of a record.
-func measure(ctx context.Context, store timeline.Store, tenant string, c *timeline.Conversation, record *timeline.Record, o *Options) (*Measures, error) {
+func measure(ctx context.Context, store timeline.Store, tenant string, c *timeline.Conversation, record *timeline.Record, o *Options, known map[string]bool) (*Measures, error) {
 	reply, err := replyTo(ctx, store, tenant, c, record)
 	if err != nil {
 		return nil, err
@@ -110,7 +115,7 @@ func measure(ctx context.Context, store timeline.Store, tenant string, c *timeli
 	if err != nil {
 		return nil, fmt.Errorf("read call %s: %w", record.Key, err)
 	}
-	m := Look(came, sent, reply, stored.Plan != "")
+	m := Look(came, sent, reply, stored.Plan != "", known)
 	return &m, nil
 }
 

@@ -25,6 +25,8 @@ type replay struct {
 	// unnamed means that no session is named, rewrites that the client keeps
 	// other words than the model's.
 	unnamed, rewrites bool
+	// prompts means that what people said is printed.
+	prompts bool
 
 	window, prefix int
 	profile        string
@@ -165,6 +167,10 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 	if res.New && res.Recalled > 0 {
 		t.recalls++
 	}
+	if p.prompts && b.Messages[len(b.Messages)-1].Prompts() {
+		words := strings.Join(b.Messages[len(b.Messages)-1].Words(), " ")
+		fmt.Printf("recalled %5d for %.200q\n", res.Recalled, strings.TrimSpace(words))
+	}
 	cut := res.New && (res.Folded || res.Cleared)
 	if res.After > res.Budget || p.window > 0 && res.After > p.window {
 		t.over++
@@ -181,7 +187,7 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 	if err != nil {
 		return err
 	}
-	n := quality.Look(b, sent, reply, res.Cut != nil)
+	n := quality.Look(b, sent, reply, res.Cut != nil, nil)
 	t.quality.Add(&n)
 	return nil
 }

@@ -41,11 +41,12 @@ func Check(args []string) error {
 	unnamed := flags.Bool("unnamed", false, "name no session: whose a call is must be told from its messages")
 	rewrites := flags.Bool("rewrite-replies", false, "have the client keep other words than the model's, in every reply")
 	each := flags.Bool("sessions", false, "print every session")
+	prompts := flags.Bool("prompts", false, "print what a person said in every turn, with the tokens recalled for it")
 	paths := kit.Parse(flags, args)
 	if *rewrites && *as == "responses" {
 		return errors.New("-rewrite-replies is for the formats that have messages, not items")
 	}
-	r := replay{prefix: *prefix, profile: *profile, unnamed: *unnamed, rewrites: *rewrites}
+	r := replay{prefix: *prefix, profile: *profile, unnamed: *unnamed, rewrites: *rewrites, prompts: *prompts}
 	switch *back {
 	case "none":
 	case "words":
