@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"sort"
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -26,9 +28,14 @@ type Total struct {
 	// analysed.
 	Calls int `json:"calls"`
 	Read  int `json:"read"`
-	// Tokens are those of all prompts that are covered, Cost their price in US dollars.
-	Tokens int     `json:"tokens"`
-	Cost   float64 `json:"cost"`
+	// Tokens are those of all prompts that are covered, as package usage counts them: as the
+	// providers did. Kinds add up to them; Largest and Unused are
+	// as counted here. Cost is the
+	// price of these prompts in US dollars, without output and without those of
+	// UnknownModels.
+	Tokens        int      `json:"tokens"`
+	Cost          float64  `json:"cost"`
+	UnknownModels []string `json:"unknown_models"`
 	// Kinds are in the order of the constants.
 	Kinds []TotalShare `json:"kinds"`
 	// Largest are the things that took the most tokens in all.
@@ -91,6 +98,11 @@ type groupCall struct {
 	last int64
 	rate float64
 	sum  float64 // of the rates up to this one
+	// prompt is the size of the prompt as the provider counted it; known reports whether the
+	// model has a price.
+	prompt int
+	model  string
+	known  bool
 }
 
 // from returns how many calls had a message, and the sum of their rates.
@@ -105,7 +117,7 @@ func (g *group) from(id int64) (calls int, rates float64) {
 // ReadTotal reads what filled the windows of a tenant's calls since a time.
 func ReadTotal(ctx context.Context, store timeline.Store, calls *usage.Reader, tenant string, since time.Time, o Options) (*Total, error) {
 	o.complete()
-	t := &Total{Since: since.UTC(), Kinds: []TotalShare{}, Largest: []TotalThing{}, Unused: []TotalTool{}}
+	t := &Total{Since: since.UTC(), Kinds: []TotalShare{}, Largest: []TotalThing{}, Unused: []TotalTool{}, UnknownModels: []string{}}
 	groups, err := t.groups(ctx, calls, tenant, since, &o)
 	if err != nil {
 		return nil, err
@@ -138,7 +150,7 @@ func (t *Total) groups(ctx context.Context, calls *usage.Reader, tenant string, 
 				at[key] = k
 				groups = append(groups, group{conversation: c.Name})
 			}
-			groups[k].calls = append(groups[k].calls, groupCall{id: p.ID, last: p.Last, rate: rate(p, o.Models)})
+			groups[k].calls = append(groups[k].calls, groupCall{id: p.ID, last: p.Last, rate: rate(p, o.Models), prompt: p.Price.Usage.Prompt(), model: p.Model, known: p.Known})
 			groups[k].tokens += p.Sent
 		}
 		return nil
@@ -179,6 +191,9 @@ type totalSum struct {
 	kinds  map[[2]string]*TotalShare
 	things map[thingKey]*TotalThing
 	used   map[string]bool
+	// prompts are the tokens of what is covered, paid is their price.
+	prompts int
+	paid    float64
 }
 
 // add adds the calls of a group, if the body of its newest call is kept.
@@ -203,6 +218,14 @@ func (s *totalSum) add(ctx context.Context, store timeline.Store, tenant string,
 	}
 	usedTools(came.Messages, s.used)
 	s.Read += len(g.calls)
+	for i := range g.calls {
+		c := &g.calls[i]
+		s.prompts += c.prompt
+		s.paid += c.rate * float64(c.prompt)
+		if !c.known && !slices.Contains(s.UnknownModels, c.model) {
+			s.UnknownModels = append(s.UnknownModels, c.model)
+		}
+	}
 	for i := range pieces {
 		s.piece(g, &pieces[i])
 	}
@@ -237,9 +260,32 @@ func (s *totalSum) piece(g *group, p *piece) {
 	t.Calls, t.Total, t.Cost = t.Calls+calls, t.Total+tokens, t.Cost+cost
 }
 
+// settle makes the parts add up to what the calls used and cost.
+func (s *totalSum) settle() {
+	costs := 1.0
+	if s.Cost > 0 {
+		costs = s.paid / s.Cost
+	}
+	kinds := slices.SortedFunc(maps.Values(s.kinds), func(a, b *TotalShare) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	parts := make([]int, len(kinds))
+	for i, k := range kinds {
+		parts[i], k.Cost = k.Tokens, k.Cost*costs
+	}
+	number.Split(parts, s.prompts)
+	for i, k := range kinds {
+		k.Tokens = parts[i]
+	}
+	for _, t := range s.things {
+		t.Cost *= costs
+	}
+	s.Tokens, s.Cost = s.prompts, s.paid
+	slices.Sort(s.UnknownModels)
+}
+
 // finish sorts what was added up.
 func (s *totalSum) finish(largest int) {
 	money := func(f float64) float64 { return math.Round(f*1e6) / 1e6 }
+	s.settle()
 	for _, k := range s.kinds {
 		if k.Tokens > 0 {
 			k.Share, k.Cost = float64(k.Tokens)/float64(max(1, s.Tokens)), money(k.Cost)
