@@ -28,12 +28,14 @@ type Call struct {
 	Began time.Time `json:"time"`
 	Model string    `json:"model"`
 	// Came and Sent are the tokens of the prompt as it came and as it was sent.
-	Came   int          `json:"came"`
-	Sent   int          `json:"sent"`
-	Plan   string       `json:"plan,omitempty"`
-	Status int          `json:"status,omitempty"`
-	Error  string       `json:"error,omitempty"`
-	Usage  *oriel.Usage `json:"usage,omitempty"`
+	Came   int    `json:"came"`
+	Sent   int    `json:"sent"`
+	Plan   string `json:"plan,omitempty"`
+	Status int    `json:"status,omitempty"`
+	Error  string `json:"error,omitempty"`
+	// RetryAfter is the header of that name of an answer that is an error.
+	RetryAfter string       `json:"retry_after,omitempty"`
+	Usage      *oriel.Usage `json:"usage,omitempty"`
 
 	// Profile, Budget and Limit are its profile, the size that this wants, and what the
 	// model accepts or the call asks for. FirstMS and MS are how long the first byte of
@@ -74,7 +76,7 @@ func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 		}
 		calls = append(calls, Call{
 			ID: records[i].Key, Last: records[i].At.Depth, Began: r.Began.UTC(), Model: r.Model, Came: r.Came, Sent: r.Tokens,
-			Plan: cmp.Or(plans[r.Plan], r.Plan), Status: r.Status, Error: r.Error, Usage: r.Usage, record: records[i],
+			Plan: cmp.Or(plans[r.Plan], r.Plan), Status: r.Status, Error: r.Error, RetryAfter: r.RetryAfter, Usage: r.Usage, record: records[i],
 			Profile: r.Profile, Budget: r.Wish, Limit: r.Hard, FirstMS: r.FirstMS, MS: r.MS, before: int64(r.Before), head: int64(r.Head), side: r.Thread == thread.Side, managed: r.Managed != "",
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/recall/keyword"
 )
@@ -19,6 +20,7 @@ type Hit struct {
 	Time         time.Time
 	Role         string
 	Tool         bool // what a tool was told or returned
+	Mixed        bool // a user's words beside a page; see recall.QuoteMixed
 	// Near scores how well its best passage matches the query, by words and meaning.
 	// Questions of people and what tools were asked or returned score less, because they
 	// rarely contain the answer. Scores of different searches cannot be compared.
@@ -94,11 +96,14 @@ func Hits(r *recall.Result, own string) []Hit {
 		if !known {
 			i = len(hits)
 			at[key] = i
-			h := Hit{Conversation: name, ID: id, Role: cmp.Or(p.Name, p.Role), Tool: p.Tool}
+			h := Hit{Conversation: name, ID: id, Role: cmp.Or(p.Name, p.Role), Tool: p.Tool, Mixed: p.Mixed}
 			if p.Time != nil {
 				h.Time = *p.Time
 			}
 			hits = append(hits, h)
+		}
+		if p.Role == string(chat.Tool) { // also where the words of a person are in the message
+			hits[i].Role = p.Role
 		}
 		hits[i].Near = max(hits[i].Near, nearness(&p, unknown))
 		hits[i].sure = max(hits[i].sure, nearness(&p, min(unknown, mostUnknown)))

@@ -28,16 +28,21 @@ type Plan struct {
 	// Why says in words what the plan did, and what made it necessary.
 	Why string `json:"why"`
 	// Left are the messages that this plan took out of view or shortened and the one
-	// before it did not, Back those that it brought back, by id.
+	// before it did not, LeftTokens what the window lost of them, Back those that it brought
+	// back, by id.
 	Left       timeline.Ranges `json:"-"`
 	LeftTokens int             `json:"left_tokens"`
 	Back       timeline.Ranges `json:"-"`
 	// LeftIDs and BackIDs are Left and Back as text: "3-9,12".
 	LeftIDs string `json:"left"`
 	BackIDs string `json:"back"`
-	// Hidden are all messages that are not sent as they came, HiddenTokens their tokens.
+	// Hidden are all messages that are not sent as they came, HiddenTokens what the window
+	// lost of them, AddedTokens what it has for that: TokensBefore − TokensAfter is
+	// HiddenTokens − AddedTokens. What is added are the inserted texts, less what left of
+	// no message of the history, such as thinking and notes of the client.
 	Hidden       int `json:"hidden"`
 	HiddenTokens int `json:"hidden_tokens"`
+	AddedTokens  int `json:"added_tokens"`
 	// Undone reports that what it took out is held in view, until the hold is released.
 	Undone bool `json:"undone,omitempty"`
 
@@ -116,11 +121,15 @@ func (p *Plan) read(data []byte) error {
 	p.Blocks = []Block{}
 	for _, b := range p.Plan.Blocks {
 		if b.Verdict != window.Keep {
+			if b.Lost == 0 { // of an earlier version
+				b.Lost = b.Tokens
+			}
 			p.Blocks = append(p.Blocks, Block{int64(b.Index), b})
 			p.Hidden++
-			p.HiddenTokens += b.Tokens
+			p.HiddenTokens += b.Lost
 		}
 	}
+	p.AddedTokens = p.HiddenTokens - (p.TokensBefore - p.TokensAfter)
 	slices.SortStableFunc(p.Blocks, func(a, b Block) int { return int(a.ID - b.ID) })
 	p.Inserted = []Insertion{}
 	for _, in := range p.Plan.Inserted {
@@ -152,7 +161,7 @@ func (p *Plan) compare(before []Plan) {
 		now[k.ID] = true
 		if was[k.ID] == "" {
 			left = append(left, k.ID)
-			p.LeftTokens += k.Tokens
+			p.LeftTokens += k.Lost
 		}
 		if was[k.ID] != k.Verdict {
 			done[k.Verdict]++
@@ -229,8 +238,9 @@ type Span struct {
 	Last     int64          `json:"last"`
 	Verdict  window.Verdict `json:"verdict"`
 	Messages int            `json:"messages"`
-	Tokens   int            `json:"tokens"`
-	Reason   string         `json:"reason"`
+	// Tokens is what the window lost of them.
+	Tokens int    `json:"tokens"`
+	Reason string `json:"reason"`
 	// Role and Words are of its first message: who speaks, and how it begins.
 	Role  string `json:"role"`
 	Words string `json:"words"`
@@ -279,7 +289,7 @@ func Spans(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 		}
 		spans[n].Last = b.ID
 		spans[n].Messages++
-		spans[n].Tokens += b.Tokens
+		spans[n].Tokens += b.Lost
 		return nil
 	})
 	return spans, err
