@@ -219,7 +219,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	o.data, o.events, o.onEvent, o.errOut = &history{dir: loaded.Data, url: loaded.Store, given: true}, loaded.Events, t.event, &trouble
 	o.settings = func() *settings.Loaded { return loaded }
 	o.project, o.alone = workingFolder(), true
-	o.proxy.NoSockets, o.proxy.ShutdownTimeout = true, leftWait
+	o.proxy.ShutdownTimeout = leftWait
 	g, err := openGateway(ctx, o)
 	if err != nil {
 		log.finish()
@@ -257,7 +257,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	if g.engine != nil {
 		recorded = g.engine.CallCounters()
 	}
-	s.add(&t, recorded, loaded.Table)
+	s.add(&t, recorded, loaded.Table, pricesSince(ctx, o.data, began, loaded.Table))
 	s.Log = log.finish()
 	if failed != nil {
 		return &exit{exitCannotRun, fmt.Errorf("%s cannot be run: %w%s", l.args[0], failed, hintOf(failed))}

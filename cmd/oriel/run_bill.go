@@ -2,12 +2,15 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -68,9 +71,10 @@ type bill struct {
 	Unpriced   []string `json:"unpriced,omitempty"`
 }
 
-// makeBill adds calls up, in the order in which they ended; usage.Ledger says how they
-// are priced.
-func makeBill(calls []oriel.Event, models *token.Models) bill {
+// makeBill adds calls up, in the order in which they ended. Prices are those of the recorded
+// calls, which depend on the calls before them in the history; usage.Ledger says what a call
+// costs that is not recorded.
+func makeBill(calls []oriel.Event, models *token.Models, recorded map[string]usage.Price) bill {
 	b := bill{Calls: len(calls)}
 	parts := map[string]int{} // calls of conversations
 	ledger := usage.NewLedger(models)
@@ -88,6 +92,9 @@ func makeBill(calls []oriel.Event, models *token.Models) bill {
 		b.Before += e.TokensBefore
 		b.After += e.TokensAfter
 		p := ledger.Price(&call)
+		if known, ok := recorded[e.Call]; ok {
+			p = known
+		}
 		if !p.Billed {
 			continue
 		}
@@ -105,4 +112,23 @@ func makeBill(calls []oriel.Event, models *token.Models) bill {
 	}
 	b.Conversations = slices.SortedFunc(maps.Keys(parts), func(x, y string) int { return cmp.Or(parts[y]-parts[x], cmp.Compare(x, y)) })
 	return b
+}
+
+// pricesSince returns the prices of the recorded calls that began since then, by their ids,
+// as far as the history can be read in time. An interrupt, which ends the program that was
+// run, does not end it.
+func pricesSince(ctx context.Context, h *history, since time.Time, models *token.Models) map[string]usage.Price {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthWait)
+	defer cancel()
+	out := map[string]usage.Price{}
+	_ = h.with(ctx, func(s tenantStore) error {
+		o := usage.Options{Since: since, Models: models}
+		return usage.NewReader(s).Visit(ctx, s.tenant, o, func(_ *timeline.Conversation, calls []usage.Priced, _ []usage.Paid) error {
+			for i := range calls {
+				out[calls[i].ID] = calls[i].Price
+			}
+			return nil
+		})
+	})
+	return out
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/token"
 )
@@ -60,10 +60,10 @@ func (s *summary) requests(c proxy.Counters) {
 }
 
 // add adds what the engine reported; r is nil if there is none.
-func (s *summary) add(t *tally, r *oriel.CallCounters, models *token.Models) {
+func (s *summary) add(t *tally, r *oriel.CallCounters, models *token.Models, recorded map[string]usage.Price) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s.bill = makeBill(t.calls, models)
+	s.bill = makeBill(t.calls, models, recorded)
 	s.Cuts, s.Recalls, s.Condensations = t.counts[oriel.EventCut], t.counts[oriel.EventRecall], t.counts[oriel.EventCondensation]
 	s.unwritten, s.unwrittenBy = t.failedSummaries, t.summaryError
 	s.CondensingCost, s.overflow = t.cost, t.counts[oriel.EventOverflow]
@@ -177,14 +177,23 @@ func (s *summary) printCalls(b *bytes.Buffer, p style) {
 // look returns the shell command that shows the conversation with the most
 // calls.
 func (s *summary) look() string {
-	name, words := s.Conversations[0], []string{"oriel", "show"}
+	if s.Cuts > 0 {
+		return s.command("show", "--plan")
+	}
+	return s.command("show")
+}
+
+// console returns the shell command that opens it in the console.
+func (s *summary) console() string { return s.command("console") }
+
+// command returns a shell command on the conversation with the most calls.
+func (s *summary) command(verb string, flags ...string) string {
+	name, words := s.Conversations[0], []string{"oriel", verb}
 	dashed := strings.HasPrefix(name, "-")
 	if !dashed {
 		words = append(words, name)
 	}
-	if s.Cuts > 0 {
-		words = append(words, "--plan")
-	}
+	words = append(words, flags...)
 	if s.data != "" {
 		words = append(words, "--data", s.data)
 	}
@@ -192,16 +201,6 @@ func (s *summary) look() string {
 		words = append(words, "--", name)
 	}
 	return shellLine(words)
-}
-
-// console returns the command that serves the console, and the address of the conversation
-// with the most calls there: the server of this run has ended.
-func (s *summary) console() string {
-	words := []string{"oriel", "serve"}
-	if s.data != "" {
-		words = append(words, "--data", s.data)
-	}
-	return shellLine(words) + ", then http://" + s.listen + "/oriel/#/conversation/" + url.PathEscape(s.Conversations[0])
 }
 
 // shellLine quotes a command for a shell: clients choose the names of

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,7 +21,10 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/sqlite"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -137,7 +141,7 @@ func TestBill(t *testing.T) {
 		call("a", 1400, 1400, usage(0, 1000, 400, 10)),
 		call("a", 2000, 600, usage(0, 200, 400, 10)), // the cut: 1,400 read and 600 written
 		call("a", 2100, 700, usage(0, 600, 100, 10)), // 2,000 read and 100 written
-	}, token.Builtin())
+	}, token.Builtin(), nil)
 	p := token.Builtin().Lookup(opus).Prices
 	sent := p.Cost(token.Usage{Input: 10, Output: 1}) + p.Cost(token.Usage{CacheRead: 1800, CacheWrite: 1900, Output: 40})
 	came := p.Cost(token.Usage{Input: 10, Output: 1}) + p.Cost(token.Usage{CacheRead: 1000 + 1400 + 2000, CacheWrite: 1000 + 400 + 600 + 100, Output: 40})
@@ -151,6 +155,45 @@ func TestBill(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The summary of a run has the sums of oriel usage, also where the run resumes a session: what
+// earlier calls put into the provider's cache would have been read without Oriel, too.
+func TestBillOfAResumedSession(t *testing.T) {
+	began := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+	h := &history{dir: t.TempDir(), given: true}
+	store, err := sqlite.Open(t.Context(), h.dir, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, used := range []string{`{"cache_write":2000,"output":10}`, `{"cache_read":2000,"cache_write":1000,"output":10}`} {
+		at := began.Add(time.Duration(i-1)*time.Hour + time.Minute)
+		data := fmt.Appendf(nil, `{"v":1,"began":%q,"model":"claude-opus-4-1","tokens":%d,"came":%d,"usage":%s}`, at.Format(time.RFC3339), 2000+1000*i, 90_000+1000*i, used)
+		put := []timeline.Record{{Kind: "call", Key: fmt.Sprint("call ", i), Data: data, Time: at}}
+		if _, err := store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "a", Stay: true, Put: put, Now: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	resumed := oriel.Event{
+		Kind: oriel.EventCall, Call: "call 1", Conversation: "a", Model: "claude-opus-4-1", TokensBefore: 91_000, TokensAfter: 3000,
+		Usage: &oriel.Usage{CacheRead: 2000, CacheWrite: 1000, Output: 10},
+	}
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	got := makeBill([]oriel.Event{resumed}, token.Builtin(), pricesSince(interrupted, h, began, token.Builtin()))
+	err = h.with(t.Context(), func(s tenantStore) error {
+		want, err := usage.Read(t.Context(), s, s.tenant, usage.Options{Since: began})
+		if err == nil && (want.Total.Cost == 0 || usage.Dollars(got.Cost) != want.Total.Cost || usage.Dollars(got.CostBefore) != want.Total.Without) {
+			t.Errorf("%f of %f, oriel usage: %f of %f", got.Cost, got.CostBefore, want.Total.Cost, want.Total.Without)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -173,7 +216,7 @@ func TestBillProperties(t *testing.T) {
 			}
 			calls = append(calls, e)
 		}
-		b := makeBill(calls, token.Builtin())
+		b := makeBill(calls, token.Builtin(), nil)
 		if b.Calls != len(calls) || b.After > b.Before || !cut && b.Cost != b.CostBefore || b.Cost > b.CostBefore+1e-9 {
 			t.Fatalf("%+v", b)
 		}
