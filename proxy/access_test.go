@@ -242,10 +242,13 @@ func TestCallsPerMinute(t *testing.T) {
 	}
 	expect(bob, "/v1/messages", 200)
 	expect(bob, "/v1/messages", 429)
+	for _, path := range []string{"/v1/chat/%63ompletions", "/v1/chat%2Fcompletions", "/v1/messages/", "/v1/completions", "/v1/Chat/Completions", "/v1/embeddings"} {
+		expect(bob, path, 429)
+	}
 	clock = clock.Add(30 * time.Second)
 	expect(ann, "/v1/messages", 200)
 	expect(ann, "/v1/messages", 429)
-	if n := s.server.Counters().Limited; n != 4 || fmt.Sprint(limited) != "[ann ann bob ann]" {
+	if n := s.server.Counters().Limited; n != 10 || fmt.Sprint(limited) != "[ann ann bob bob bob bob bob bob bob ann]" {
 		t.Errorf("%d refused, %v", n, limited)
 	}
 	if err := s.server.Change(proxy.Options{OpenAI: s.upstream.URL, Anthropic: s.upstream.URL}); err != nil {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/oriel-context/oriel/wire"
 )
 
 // rates counts the calls of tenants that have a limit, or what else has a name and a limit. A
@@ -78,13 +80,25 @@ func retryAfter(h http.Header, wait time.Duration) int {
 	return seconds
 }
 
+// costs reports whether a request counts as a call: whatever its path and however that is
+// spelt, unless it only reads, deletes, or counts tokens.
+func (x *exchange) costs() bool {
+	switch x.r.Method {
+	case http.MethodGet, http.MethodHead:
+		return upgradeOf(x.r.Header) != ""
+	case http.MethodDelete, http.MethodOptions:
+		return false
+	}
+	return x.route.counts == wire.Auto
+}
+
 // checkLimit refuses a call beyond the limit of its tenant.
 func (x *exchange) checkLimit(cur *routing) *refusal {
 	limit, ok := cur.calls[x.tenant]
 	if !ok {
 		limit = cur.calls["*"]
 	}
-	if limit <= 0 || !x.isCall() {
+	if limit <= 0 || !x.costs() {
 		return nil
 	}
 	wait, ok := x.s.rates.take(x.tenant, limit, x.began)
