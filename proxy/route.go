@@ -142,6 +142,9 @@ func vendorOf(path string, format wire.Format, h http.Header) vendor {
 	case wire.Chat, wire.Responses:
 		return openAI
 	}
+	if path == "/" && len(h["Authorization"]) == 0 { // Claude Code asks for it when it starts, without a key
+		return anthropic
+	}
 	if rest, _ := versionless(path); rest == "/messages" || strings.HasPrefix(rest, "/messages/") {
 		return anthropic
 	}

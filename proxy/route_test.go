@@ -44,9 +44,9 @@ func TestRoutes(t *testing.T) {
 		{openAI, anthropic, "POST /v1/threads/t/messages", "", "https://o/v1/threads/t/messages", "auto"},
 		{openAI, anthropic, "GET /v1/responses/r", "", "https://o/v1/responses/r", "auto"},
 		{openAIv1, anthropic, "POST /v1/embeddings", "", "https://o/v1/embeddings", "auto"},
-		{openAI, anthropic, "GET /api/tags", "", "https://o/api/tags", "auto"},
 		{openAI, anthropic, "GET /v1", "", "https://o/v1", "auto"},
-		{openAIv1, anthropic, "GET /v1beta/models", "", "https://o/v1/v1beta/models", "auto"},
+		{openAI, anthropic, "HEAD /", "", "https://a/", "auto"},
+		{openAI, anthropic, "GET /", "Authorization: Bearer sk-key", "https://o/", "auto"},
 		// both have these: the headers decide
 		{openAI, anthropic, "GET /v1/models", "", "https://o/v1/models", "auto"},
 		{openAI, anthropic, "GET /models", "anthropic-version: 1", "https://a/v1/models", "auto"},
