@@ -21,6 +21,7 @@ type clientBody struct {
 	leave func()
 	rc    *http.ResponseController
 	limit time.Duration
+	until time.Time // when the whole body must be there; zero for any time
 	read  atomic.Int64
 
 	mu      sync.Mutex // protects what follows; no deadline may be set after Close
@@ -73,18 +74,21 @@ func (b *clientBody) Read(p []byte) (int, error) {
 
 // nextDeadline sets the deadline for the next bytes.
 func (b *clientBody) nextDeadline() {
-	switch {
-	case b.expired:
+	if b.expired {
 		b.deadline(-1)
-	case b.paced.IsZero():
-		b.deadline(b.limit)
-	default:
-		left := b.limit + time.Duration(b.read.Load())*time.Second/leastRate - time.Since(b.paced)
-		if left <= 0 {
-			left = -1
-		}
-		b.deadline(min(b.limit, left))
+		return
 	}
+	left := b.limit
+	if !b.paced.IsZero() {
+		left = min(left, b.limit+time.Duration(b.read.Load())*time.Second/leastRate-time.Since(b.paced))
+	}
+	if !b.until.IsZero() {
+		left = min(left, time.Until(b.until))
+	}
+	if left <= 0 {
+		left = -1 // 0 is no deadline
+	}
+	b.deadline(left)
 }
 
 // pace starts or stops requiring a minimum rate.

@@ -12,7 +12,8 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// budget bounds the memory of all bodies and all copies of answers together.
+// budget bounds the memory of all bodies and all copies of answers together: those of calls,
+// and those of Oriel's own paths.
 //
 // A body takes memory only as it arrives. On loopback all clients have the same address
 // and no token, so a client is a connection or, with tokens, a tenant. These rules keep
@@ -21,6 +22,8 @@ import (
 //   - the last eighth is for calls that hold at most smallCall, so that large ones never
 //     keep them out;
 //   - of several tenants none holds more than half;
+//   - Oriel's own paths hold at most half, of several tenants each a quarter, so that people
+//     who look keep no call out;
 //   - a body that is still coming has to come at leastRate, and while more than half of
 //     the memory is held at hurriedRate: see clientBody.
 type budget struct {
@@ -28,10 +31,17 @@ type budget struct {
 
 	mu      sync.Mutex // protects what follows
 	held    int64
-	tenants map[string]int64     // bytes held by each tenant, if there are several
+	own     int64                // bytes held by Oriel's own paths
+	tenants map[share]int64      // bytes held by each tenant, if there are several
 	coming  map[*Memory]struct{} // calls whose bodies are still arriving
 	swept   time.Time            // when slow bodies were last searched for
 	refused time.Time            // when memory was last refused
+}
+
+// share is what a tenant holds: with own, only that of Oriel's own paths.
+type share struct {
+	tenant string
+	own    bool
 }
 
 const (
@@ -41,11 +51,11 @@ const (
 )
 
 func newBudget(limit int64) *budget {
-	return &budget{limit: limit, tenants: map[string]int64{}, coming: map[*Memory]struct{}{}}
+	return &budget{limit: limit, tenants: map[share]int64{}, coming: map[*Memory]struct{}{}}
 }
 
-// Memory is what one call holds of Options.BufferLimit: its body, that body decoded, and
-// what the engine copies of its answer. Each goroutine that uses the memory holds it; when
+// Memory is what one request holds of Options.BufferLimit: its body, that body decoded, and
+// what is copied of its answer. Each goroutine that uses the memory holds it; when
 // the last one lets go, everything is given back. All methods are safe for concurrent
 // use; a nil *Memory has no limit.
 type Memory struct {
@@ -53,6 +63,7 @@ type Memory struct {
 	body    *clientBody
 	tenant  string
 	shared  bool // there are several tenants
+	own     bool // it is of one of Oriel's own paths
 	holders atomic.Int64
 	taken   int64 // protected by budget.mu
 }
@@ -92,18 +103,17 @@ func (m *Memory) Take(n int64) bool {
 	if m.taken+n > smallCall {
 		most -= b.limit / 8
 	}
-	if b.held+n > b.limit/2 {
+	if b.held+n > b.limit/2 || m.own && b.own+n > b.limit/4 {
 		b.hurry(time.Now())
 	}
-	if b.held+n > most || m.shared && b.tenants[m.tenant]+n > b.limit/2 {
+	switch {
+	case m.own && (b.own+n > b.limit/2 || m.shared && b.tenants[share{m.tenant, true}]+n > b.limit/4):
+		return false // no call suffers
+	case b.held+n > most, m.shared && b.tenants[share{m.tenant, false}]+n > b.limit/2:
 		b.refused = time.Now()
 		return false
 	}
-	b.held += n
-	m.taken += n
-	if m.shared {
-		b.tenants[m.tenant] += n
-	}
+	b.give(m, -n)
 	return true
 }
 
@@ -119,10 +129,19 @@ func (m *Memory) Give(n int64) {
 func (b *budget) give(m *Memory, n int64) {
 	m.taken -= n
 	b.held -= n
-	if m.shared {
-		if b.tenants[m.tenant] -= n; b.tenants[m.tenant] == 0 {
-			delete(b.tenants, m.tenant)
-		}
+	if m.own {
+		b.own -= n
+		b.giveShare(m, share{m.tenant, true}, n)
+	}
+	b.giveShare(m, share{m.tenant, false}, n)
+}
+
+func (b *budget) giveShare(m *Memory, of share, n int64) {
+	if !m.shared {
+		return
+	}
+	if b.tenants[of] -= n; b.tenants[of] == 0 {
+		delete(b.tenants, of)
 	}
 }
 

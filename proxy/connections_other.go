@@ -1,0 +1,5 @@
+//go:build !unix
+
+package proxy
+
+func mostConnections() int { return usualConnections }
