@@ -66,6 +66,20 @@ func RouteForTest(openAIBase, anthropicBase string, r *http.Request) (uri, forma
 	return u.origin() + u.target(t.path, r.URL.RawQuery, r.URL.ForceQuery).RequestURI(), t.format.String(), t.token, t.profile, t.own, nil
 }
 
+// ForeignForTest returns why a request is refused as one of another vendor, or "".
+func ForeignForTest(o Options, r *http.Request) string {
+	s, err := New(o)
+	if err != nil {
+		return err.Error()
+	}
+	x := &exchange{r: r, route: readRoute(r)}
+	x.up = s.routing.Load().upstreams[x.route.vendor]
+	if f := x.checkForeign(); f != nil {
+		return f.message
+	}
+	return ""
+}
+
 // MaxBehind is maxBehind.
 const MaxBehind = maxBehind
 
@@ -98,3 +112,17 @@ func (r *Rates) Take(tenant string, perMinute int, now time.Time) (time.Duration
 
 // MaxSignIns is the limit of sign-ins a minute with one token.
 const MaxSignIns = maxSignIns
+
+// OwnForTest marks memory as that of Oriel's own paths.
+func OwnForTest(all ...*Memory) {
+	for _, m := range all {
+		m.own = true
+	}
+}
+
+// LimitConnections sets how many connections may be open.
+func (s *Server) LimitConnections(most int) {
+	s.connections.mu.Lock()
+	defer s.connections.mu.Unlock()
+	s.connections.most = most
+}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"errors"
@@ -25,7 +26,7 @@ import (
 // Reasons why a call ends before its answer. oriel.Call.End receives them wrapped with the
 // cause.
 var (
-	ErrClientLeft = errors.New("the client left")
+	ErrClientLeft = oriel.ErrLeft
 	ErrUpstream   = errors.New("the provider failed")
 )
 
@@ -85,13 +86,14 @@ type exchange struct {
 	outcome *atomic.Int64
 	err     error
 	abort   bool
+	noted   bool  // among the unread requests
 	trace   Trace // nil: nobody follows the call
 }
 
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, cur *routing) *exchange {
 	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: cur.upstreams[t.vendor], id: newID(), began: s.now()}
 	x.memory = s.budget.newMemory(&x.body)
-	x.memory.shared = cur.tenants > 1 || s.stored != nil && s.needsToken(cur)
+	x.memory.shared = s.sharesMemory(cur)
 	dropOwn(r.Trailer) // announced trailers
 	x.body.body, x.body.trailer, x.body.rc, x.body.limit, x.body.ended = r.Body, &r.Trailer, x.rc, s.bodyWait, r.ContentLength == 0
 	if r.ProtoAtLeast(1, 1) && r.ContentLength != 0 && hasToken(r.Header["Expect"], "100-continue") {
@@ -105,6 +107,11 @@ func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, cu
 	// An earlier request on this connection may have left a deadline.
 	x.rc.SetWriteDeadline(time.Time{})
 	return x
+}
+
+// sharesMemory reports whether there are several tenants.
+func (s *Server) sharesMemory(cur *routing) bool {
+	return cur.tenants > 1 || s.stored != nil && s.needsToken(cur)
 }
 
 func (x *exchange) isCall() bool { return x.route.format != wire.Auto }
@@ -307,14 +314,23 @@ type errConnected struct{ error }
 
 func (e errConnected) Unwrap() error { return e.error }
 
+// maxConnections is on how many connections a request is tried. The transport takes the next
+// one without end if a provider does not process what is sent (HTTP/2's GOAWAY).
+const maxConnections = 8
+
+var errGoesAway = errors.New("the provider closed each connection without processing the request")
+
 // roundTrip sends the request and relays informational answers (1xx).
 func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
-	over, connected := false, false // under x.early
+	over, connections := false, 0 // under x.early
+	ctx, end := context.WithCancelCause(x.r.Context())
 	trace := &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) {
 			x.early.Lock()
 			defer x.early.Unlock()
-			connected = true
+			if connections++; connections > maxConnections {
+				end(errGoesAway)
+			}
 		},
 		Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
 			x.early.Lock()
@@ -326,14 +342,17 @@ func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 		},
 	}
 	x.traceSend(out.Header)
-	res, err := x.s.transport.RoundTrip(out.WithContext(httptrace.WithClientTrace(x.r.Context(), trace)))
+	res, err := x.s.transport.RoundTrip(out.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	x.early.Lock()
 	defer x.early.Unlock()
 	over, x.waits = true, false
 	if err != nil {
-		if connected {
+		if cause := context.Cause(ctx); cause == errGoesAway {
+			err = cause
+		} else if connections > 0 {
 			err = errConnected{err}
 		}
+		end(nil)
 		return nil, err
 	}
 	// Only Oriel may set Oriel's headers.
@@ -446,6 +465,7 @@ func (x *exchange) end() {
 		x.guard.finish(x.err, x.rest, x.handed)
 	}
 	x.logEnd()
+	x.noteUnread()
 	x.memory.LetGo()
 	if x.abort {
 		panic(http.ErrAbortHandler) // the client sees that the connection ended early

@@ -201,7 +201,7 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		{open, []string{"Origin", ""}, false},
 		{closed, []string{"Origin", "https://evil.example", "X-Oriel-Token", "t"}, true}, // it was given the token
 	} {
-		for _, r := range []*http.Request{tc.s.request("POST", "/v1/chat/completions", "{}", tc.header...), tc.s.request("GET", "/api/tags", "", tc.header...)} {
+		for _, r := range []*http.Request{tc.s.request("POST", "/v1/chat/completions", "{}", tc.header...), tc.s.request("GET", "/v1/models", "", tc.header...)} {
 			calls = 0
 			res, body := tc.s.do(r)
 			if tc.fine && (res.StatusCode != 200 || calls != 1) || !tc.fine && (res.StatusCode != 403 || calls != 0 || !strings.Contains(body, "--origin")) {
@@ -275,6 +275,14 @@ func TestHealthTellsCallsHeldFromAFailedStore(t *testing.T) {
 	s := start(t, proxy.Options{Version: "v9", Store: func(context.Context) error { return nil }, Health: func() proxy.Health { return proxy.Health{CallsHeld: "2 calls wait"} }},
 		func(w http.ResponseWriter, r *http.Request) { t.Error("went upstream:", r.URL) })
 	if _, body := s.do(s.request("GET", "/oriel/healthz", "")); !strings.HasPrefix(body, `{"status":"degraded","version":"v9","store":"ok","calls_held":"2 calls wait"}`) {
+		t.Error(body)
+	}
+}
+
+// Lost calls are told.
+func TestHealthTellsLostCalls(t *testing.T) {
+	s := start(t, proxy.Options{Version: "v9", Store: func(context.Context) error { return nil }, Health: func() proxy.Health { return proxy.Health{CallsLost: 3} }}, nil)
+	if _, body := s.do(s.request("GET", "/oriel/healthz", "")); !strings.HasPrefix(body, `{"status":"degraded","version":"v9","store":"ok","calls_lost":3}`) {
 		t.Error(body)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/access"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -49,9 +50,6 @@ type Options struct {
 	// ForwardedFor adds the client's address to X-Forwarded-For, for a gateway of your
 	// own. Vendors do not need it.
 	ForwardedFor bool
-	// NoSockets refuses calls over WebSocket, which cannot be inspected, with 426, so
-	// that a client that supports both falls back to HTTP. Other WebSockets pass through.
-	NoSockets bool
 
 	// BodyLimit is the largest body of a call that is inspected; larger ones pass through
 	// unseen. Default: 64 MiB.
@@ -110,7 +108,7 @@ type Server struct {
 	loopback   bool
 	listenHost string
 
-	forwardedFor, noSockets                bool
+	forwardedFor                           bool
 	bodyLimit                              int64
 	header, bodyWait, write, idle, closing time.Duration
 	reply, settling, storeWait             time.Duration
@@ -126,15 +124,17 @@ type Server struct {
 	now     func() time.Time
 	onLimit func(tenant, call string)
 
-	guesses  guesses // of tokens
-	cookies  guesses // of sessions
-	signIns  rates   // by the token that signs in
-	rates    rates   // by tenant
-	counters counters
-	budget   *budget
-	active   tally        // running requests and the engine's calls, which may outlast them
-	behind   atomic.Int64 // abandoned calls and counts that still run
-	upgrades upgrades
+	guesses     guesses // of tokens
+	cookies     guesses // of sessions
+	signIns     rates   // by the token that signs in
+	rates       rates   // by tenant
+	counters    counters
+	budget      *budget
+	connections *connections
+	active      tally        // running requests and the engine's calls, which may outlast them
+	behind      atomic.Int64 // abandoned calls and counts that still run
+	upgrades    upgrades
+	unreads     unreads
 
 	// sessions are those of browsers, in sessionStore; ending ends when the server shuts
 	// down.
@@ -169,8 +169,8 @@ func checkTokens(byToken map[string]string) error {
 func New(o Options) (*Server, error) {
 	s := &Server{
 		forwardedFor: o.ForwardedFor,
-		noSockets:    o.NoSockets,
 		bodyLimit:    cmp.Or(o.BodyLimit, 64<<20),
+		connections:  newConnections(mostConnections()),
 		budget:       newBudget(cmp.Or(o.BufferLimit, 512<<20)),
 		header:       cmp.Or(o.HeaderTimeout, 10*time.Second),
 		bodyWait:     cmp.Or(o.BodyTimeout, time.Minute),
@@ -249,6 +249,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       s.idle,
 		MaxHeaderBytes:    128 << 10,
 		ErrorLog:          log.New(serverLogWriter{s.log}, "", 0),
+		ConnState:         s.connections.changed,
+		ConnContext:       withConnection,
 	}
 	srv.RegisterOnShutdown(s.endOwn) // streams of events would never end
 	s.mu.Lock()
@@ -405,6 +407,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a, f = s.authorise(cur, r, &t)
 	}
 	x.tenant, x.access = a.Tenant, a
+	if f == nil {
+		s.connections.admit(r.Context())
+	}
 	if f != nil {
 		x.refuse(f)
 	} else if f = a.checkCall(); f != nil {
@@ -418,7 +423,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.refuse(f)
 	} else if r.Method == http.MethodConnect {
 		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this is not a forward proxy: use it as the base URL, not as HTTP_PROXY"})
-	} else if s.noSockets && upgradeOf(r.Header) != "" && wire.CallFormat(t.path) != wire.Auto {
+	} else if f = x.checkForeign(); f != nil {
+		x.refuse(f)
+	} else if upgradeOf(r.Header) != "" && wire.CallFormat(t.path) != wire.Auto {
 		x.refuse(&refusal{http.StatusUpgradeRequired, "http_only", "this proxy accepts calls over HTTP only: POST the request to the same path"})
 	} else {
 		x.forward()
@@ -438,6 +445,8 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, whole bool)
 		Store   string `json:"store"`
 		Memory  string `json:"memory,omitempty"`
 		Error   string `json:"error,omitempty"`
+		// Unread are the clients whose requests are not read.
+		Unread []Unread `json:"unread,omitempty"`
 		Health
 	}{Status: "ok", Version: s.version, Store: "none"}
 	// The status is always 200, because requests are still forwarded.
@@ -452,12 +461,15 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, whole bool)
 	}
 	if s.health != nil {
 		h := s.health()
-		if h.SettingsHeld != "" || h.CallsHeld != "" {
+		if h.SettingsHeld != "" || h.CallsHeld != "" || h.CallsLost > 0 {
 			answer.Status = "degraded"
 		}
 		if whole {
 			answer.Health = h
 		}
+	}
+	if whole {
+		answer.Unread = s.Unread(timeline.Local)
 	}
 	if s.budget.short() {
 		answer.Status, answer.Memory = "degraded", "short"
@@ -479,4 +491,6 @@ type Health struct {
 	SettingsHeld string `json:"settings_held,omitempty"`
 	// CallsHeld says that calls of a newer version wait for it; empty if none do.
 	CallsHeld string `json:"calls_held,omitempty"`
+	// CallsLost counts calls since the start that could neither be stored nor kept on disk.
+	CallsLost int64 `json:"calls_lost,omitempty"`
 }

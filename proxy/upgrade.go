@@ -76,6 +76,7 @@ func (x *exchange) upgrade(out *http.Request, res *http.Response) {
 	}
 	defer ours.Close()
 	x.outcome = &x.s.counters.upgrade
+	x.noteUnread() // the connection may last for days
 	if !x.s.upgrades.add(ours) {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/oriel-context/oriel/proxy"
 )
 
-const handshake = "GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: abc\r\nX-Oriel-Conversation: c\r\n\r\n"
+const handshake = "GET /v1/realtime HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: abc\r\nX-Oriel-Conversation: c\r\n\r\n"
 
 // echo agrees to another protocol and sends back what it gets, until its end.
 func echo(t *testing.T, protocol string) http.HandlerFunc {
@@ -119,11 +119,14 @@ func TestUnaskedProtocolIsRefused(t *testing.T) {
 	}
 }
 
-// Calls over WebSocket are refused where somebody wants to see them; others go through.
+// Calls over WebSocket, which nobody could read, are refused so that the client uses HTTP;
+// other connections go through.
+//
+// PROXY rule 22
 func TestSocketsForCallsAreRefused(t *testing.T) {
-	s := start(t, proxy.Options{NoSockets: true}, echo(t, "websocket"))
+	s := start(t, proxy.Options{}, echo(t, "websocket"))
 	for path, want := range map[string]int{"/v1/responses": 426, "/p/off/v1/responses": 426, "/v1/realtime": 101} {
-		c := s.raw(strings.Replace(handshake, "/v1/responses", path, 1))
+		c := s.raw(strings.Replace(handshake, "/v1/realtime", path, 1))
 		if res, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || res.StatusCode != want {
 			t.Error(path, res, err)
 		}
