@@ -124,7 +124,11 @@ func (x *exchange) logEnd() {
 	if !x.s.log.Enabled(context.Background(), level) {
 		return
 	}
-	keys := secret.Of(x.r.Header, x.r.URL.RawQuery)
+	keysOf := secret.Of
+	if x.outcome == &x.s.counters.refused {
+		keysOf = secret.OfRefused
+	}
+	keys := keysOf(x.r.Header, x.r.URL.RawQuery)
 	attrs := make([]slog.Attr, 0, 16)
 	attrs = append(attrs,
 		slog.String("id", x.id),

@@ -6,15 +6,26 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/oriel-context/oriel/timeline"
 )
 
 const healthPath = "/oriel/healthz"
 
+// Limits of time for the body of a request to Oriel's own paths: for its next bytes, and for
+// the whole.
+const (
+	ownWait  = 10 * time.Second
+	ownWhole = time.Minute
+)
+
 // serveOwn serves Oriel's own paths.
 func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 	s.counters.own.Add(1)
+	body := s.ownBody(w, r)
+	defer body.Close()
+	r.Body = body
 	f := s.checkHost(r)
 	if f == nil {
 		f = checkOrigin(r)
@@ -48,6 +59,7 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 		f = &refusal{http.StatusNotFound, "not_found", "there is nothing here: /oriel/healthz reports the proxy's state"}
 	}
 	if f != nil {
+		closeUnread(w, r)
 		if strings.HasPrefix(t.path, "/oriel/api/") {
 			refuseProblem(w, f)
 		} else {
@@ -57,14 +69,55 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 	}
 	// The console sees its own paths without the prefixes of the base URL. Its streams end
 	// when the server shuts down, and with the token of their reader.
+	if !page {
+		s.connections.admit(r.Context())
+	}
 	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), accessKey{}, a))
 	defer cancel()
+	memory := s.budget.newMemory(body)
+	memory.tenant, memory.own, memory.shared = a.Tenant, true, s.sharesMemory(s.routing.Load())
+	defer memory.LetGo()
+	body.pace(true)
+	memory.arriving(true)
+	defer memory.arriving(false)
+	ctx = context.WithValue(ctx, memoryKey{}, memory)
 	defer context.AfterFunc(s.ending, cancel)()
 	go s.watchAccess(ctx, cancel, r, t, a)
 	inner := r.Clone(ctx)
 	setPath(inner.URL, t.path)
 	inner.URL.Opaque = ""
 	s.console.ServeHTTP(w, inner)
+}
+
+// ownBody returns the body of a request to one of Oriel's own paths, with its limits of time.
+func (s *Server) ownBody(w http.ResponseWriter, r *http.Request) *clientBody {
+	b := &clientBody{
+		body: r.Body, trailer: &r.Trailer, rc: http.NewResponseController(w), ended: r.ContentLength == 0,
+		limit: min(ownWait, s.bodyWait), until: time.Now().Add(ownWhole),
+	}
+	// An earlier request on this connection may have left a deadline.
+	b.rc.SetWriteDeadline(time.Time{})
+	if !b.ended {
+		b.deadline(b.limit) // the server itself reads what the handler leaves
+	}
+	return b
+}
+
+// closeUnread ends the connection after a refused request that has a body, which nobody waits
+// for.
+func closeUnread(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+type memoryKey struct{}
+
+// MemoryOf returns the memory of a request that Options.Console serves. It is held until the
+// request ends. For any other request it is nil, which has no limit.
+func MemoryOf(ctx context.Context) *Memory {
+	m, _ := ctx.Value(memoryKey{}).(*Memory)
+	return m
 }
 
 // refuseProblem writes a refusal as RFC 9457 describes it, with what to do as the hint.

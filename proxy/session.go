@@ -194,6 +194,7 @@ func (s *Server) serveSession(w http.ResponseWriter, r *http.Request, t *route) 
 		f = &refusal{http.StatusMethodNotAllowed, "method_not_allowed", "a session is read with GET, begun with POST and ended with DELETE: use one of them"}
 	}
 	if f != nil {
+		closeUnread(w, r)
 		refuseProblem(w, f)
 	}
 }
