@@ -45,6 +45,9 @@ type Options struct {
 	// Project is the project of a client whose conversation is not known; "" if it is
 	// not known either.
 	Project string
+	// Memory, if not nil, takes memory for a request and its answer until the request ends,
+	// and reports whether there is enough.
+	Memory func(bytes int64) bool
 	// ReadOnly leaves out the tools that change anything.
 	ReadOnly bool
 	// Version is that of this program.
