@@ -7,10 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -85,7 +87,16 @@ func (t *tools) messages(ctx context.Context, r *request, c *timeline.Conversati
 			length = len(text)
 			text = text[clip.Ceil(text, min(offset, len(text))):]
 		}
-		quoted := quote.Text("", text)
+		by, quoted := m.By(), quote.Text("", text)
+		if m.Role == string(chat.User) { // a page in it is not the user's
+			first, lines := recall.QuoteMixed(by, m.Text)
+			switch mixed := lines != "" && (first != by || strings.Contains(lines, "\n"+string(chat.Tool)+">")); {
+			case mixed && len(text) == len(m.Text) && len(lines) <= room:
+				by, quoted = first, lines
+			case mixed:
+				by = string(chat.Tool)
+			}
+		}
 		if len(quoted) > room {
 			if len(out.Messages) > 0 {
 				return errFull // the next answer has it whole
@@ -99,7 +110,7 @@ func (t *tools) messages(ctx context.Context, r *request, c *timeline.Conversati
 			length = len(m.Text)
 			quoted = quote.Text("", text[:kept])
 		}
-		s := said{ID: m.ID, Role: m.By(), Pinned: m.Pinned, Quote: quoted}
+		s := said{ID: m.ID, Role: by, Pinned: m.Pinned, Quote: quoted}
 		if !m.Time.IsZero() {
 			s.Time = m.Time.Format(time.RFC3339)
 		}
@@ -126,11 +137,11 @@ func readNote(c *timeline.Conversation, from, to, next int64, goOn, length int) 
 	var b strings.Builder
 	switch {
 	case goOn > 0:
-		fmt.Fprintf(&b, "Message %d of conversation %s up to byte %d of %d; it goes on: %s {\"conversation\":%q,\"from\":%d,\"offset\":%d} shows the next part.",
-			next-1, quote.Label(c.Name), goOn, length, voice.ToolRead, c.Name, next-1, goOn)
+		fmt.Fprintf(&b, "Message %d of conversation %s up to byte %d of %d; it goes on: %s {\"conversation\":%s,\"from\":%d,\"offset\":%d} shows the next part.",
+			next-1, quote.Label(c.Name), goOn, length, voice.ToolRead, argumentOf(c.Name), next-1, goOn)
 	case next <= to:
-		fmt.Fprintf(&b, "Messages %d to %d of the %d asked for, whole; the next do not fit into one answer: %s {\"conversation\":%q,\"from\":%d,\"to\":%d} shows them.",
-			from, next-1, to-from+1, voice.ToolRead, c.Name, next, to)
+		fmt.Fprintf(&b, "Messages %d to %d of the %d asked for, whole; the next do not fit into one answer: %s {\"conversation\":%s,\"from\":%d,\"to\":%d} shows them.",
+			from, next-1, to-from+1, voice.ToolRead, argumentOf(c.Name), next, to)
 	case from == to:
 		fmt.Fprintf(&b, "Message %d of conversation %s, which has %d, whole.", from, quote.Label(c.Name), c.Head.Depth)
 	default:

@@ -39,6 +39,15 @@ type passage struct {
 	Quote        string `json:"quote" jsonschema:"the passage; an ellipsis stands for what is left out of the message"`
 }
 
+// argumentOf returns the name of a conversation as a tool takes it, in JSON: whole, unless it
+// has what a model could take for structure.
+func argumentOf(conversation string) string {
+	if quote.Disarm(conversation) != conversation {
+		conversation = quote.Label(conversation)
+	}
+	return strconv.Quote(conversation)
+}
+
 // source names where a passage is from.
 func (p *passage) source() string {
 	return strings.TrimSuffix(fmt.Sprintf("conversation %s, message %d, %s", quote.Label(p.Conversation), p.ID, p.Time), ", ")
@@ -67,6 +76,9 @@ func moment(name, text string, now time.Time) (time.Time, error) {
 	}
 	return t, nil
 }
+
+// vectorWait is how long the first search of a server waits until the stored vectors are read.
+const vectorWait = 3 * time.Second
 
 // emptyNote is the answer of tools that find no history at all.
 const emptyNote = "The history is empty: nothing was recorded yet."
@@ -104,7 +116,7 @@ func (t *tools) recall(ctx context.Context, r *request, in *recallInput) (*recal
 		return nil, mistakef("query is empty: say what to look for")
 	}
 	now := t.o.Now()
-	o := recall.RecallOptions{Directives: -1, Now: now}
+	o := recall.RecallOptions{Directives: -1, Now: now, VectorWait: vectorWait}
 	var err error
 	if o.Since, err = moment("since", in.Since, now); err != nil {
 		return nil, err
@@ -234,6 +246,8 @@ func newPassage(h *browse.Hit) passage {
 	p := passage{Conversation: h.Conversation, ID: h.ID, Role: quote.Label(h.Role), Quote: quote.Text("", h.Text)}
 	if h.Tool {
 		p.Role = "tool"
+	} else if h.Mixed {
+		p.Role, p.Quote = recall.QuoteMixed(p.Role, h.Text)
 	}
 	if !h.Time.IsZero() {
 		p.Time = h.Time.UTC().Format(time.RFC3339)
@@ -269,7 +283,7 @@ func (s *search) note(shown []passage, total int, inWindow []int64) string {
 		return fmt.Sprintf("0 passages: nothing in %s is about this. The search was complete; the same words again find nothing. %s", whereInWords(s.where, s.caller), s.elsewhere())
 	}
 	best := &shown[0]
-	how := fmt.Sprintf("The nearest is message %d: %s {\"conversation\":%q,\"from\":%d} shows it whole.", best.ID, voice.ToolRead, best.Conversation, best.ID)
+	how := fmt.Sprintf("The nearest is message %d: %s {\"conversation\":%s,\"from\":%d} shows it whole.", best.ID, voice.ToolRead, argumentOf(best.Conversation), best.ID)
 	many := "passages"
 	if total == 1 {
 		many = "passage"
