@@ -32,12 +32,17 @@ type Options struct {
 	Hub *Hub
 	// Tenant returns the tenant of a request. Default: timeline.Local.
 	Tenant func(context.Context) string
+	// Memory returns the memory of a request, which is held until it ends. Default: without
+	// a limit.
+	Memory func(context.Context) oriel.Memory
 	// Settings returns the settings in effect; nil if they are not known.
 	Settings func() *settings.Loaded
 	// Held returns why changed settings are not in use, or "". Default: none.
 	Held func() string
 	// Learnt returns what was learnt about providers; nil if nothing was.
 	Learnt func() (*token.Learnt, error)
+	// Unread returns the requests of a tenant that were not read. Default: none.
+	Unread func(tenant string) []Unread
 	// Health returns why the history cannot be written, or nil. Default: nil.
 	Health func(context.Context) error
 	// Version is that of the program.
@@ -56,10 +61,12 @@ type Handler struct {
 	started time.Time
 	ledger  *usage.Reader
 	titles  cache[string]
+	abouts  cache[browse.About] // of conversations without recorded calls
 	calls   cache[[]browse.Call]
 	plans   cache[[]browse.Plan]
 	made    cache[[]madePlan]
 	strips  cache[*browse.Outline]
+	follows histories // by streams of events
 }
 
 // maxWork limits the requests that are handled at a time, maxShare those of one tenant.
@@ -70,8 +77,14 @@ func New(o Options) *Handler {
 	if o.Tenant == nil {
 		o.Tenant = func(context.Context) string { return timeline.Local }
 	}
+	if o.Memory == nil {
+		o.Memory = func(context.Context) oriel.Memory { return unlimited{} }
+	}
 	if o.Settings == nil {
 		o.Settings = func() *settings.Loaded { return nil }
+	}
+	if o.Unread == nil {
+		o.Unread = func(string) []Unread { return nil }
 	}
 	if o.Held == nil {
 		o.Held = func() string { return "" }
@@ -100,8 +113,17 @@ func New(o Options) *Handler {
 // on messages and blocks of plans 50 bytes, and messages of a strip 5 bytes.
 func (h *Handler) remember() {
 	h.titles.most = 4096
+	h.abouts.most = 4096
 	h.calls.most, h.calls.weigh = 20_000, func(calls []browse.Call) int { return len(calls) }
-	h.made.most, h.made.weigh = 200_000, func(plans []madePlan) int { return len(plans) }
+	h.made.most, h.made.weigh = 200_000, func(plans []madePlan) int {
+		n := len(plans)
+		if n > 0 {
+			for _, done := range plans[n-1].done {
+				n += len(done.verdicts) + len(done.recalled)
+			}
+		}
+		return n
+	}
 	h.strips.most, h.strips.weigh = 2_000_000, func(o *browse.Outline) int { return len(o.Kinds) }
 	h.plans.most, h.plans.weigh = 200_000, func(plans []browse.Plan) (n int) {
 		for i := range plans {

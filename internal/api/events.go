@@ -15,19 +15,17 @@ const (
 )
 
 // maxStreams and maxAllStreams are how many streams of a tenant and of all may be open at a
-// time.
+// time. Beyond that the oldest one ends.
 const maxStreams, maxAllStreams = 64, 512
 
-// events serves a stream of events until the client leaves.
+// events serves a stream of events until the client leaves, or newer streams need its place.
 func (q *request) events() (any, error) {
 	after, err := q.streamFrom()
 	if err != nil {
 		return nil, err
 	}
-	if !q.Hub.enter(q.tenant) {
-		return nil, newProblem(http.StatusServiceUnavailable, "close other pages", "too many streams of events are open")
-	}
-	defer q.Hub.leave(q.tenant)
+	end, leave := q.Hub.enter(q.tenant)
+	defer leave()
 	header := q.w.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	header.Set("X-Accel-Buffering", "no")
@@ -35,7 +33,7 @@ func (q *request) events() (any, error) {
 	s.control.SetReadDeadline(time.Time{})
 	q.w.WriteHeader(http.StatusOK)
 	s.send("hello", 0, fmt.Appendf(nil, `{"version":%q,"last":%d}`, q.Version, q.Hub.lastOf(q.tenant)))
-	s.run(after)
+	s.run(after, end)
 	return nil, nil
 }
 
@@ -63,11 +61,13 @@ type stream struct {
 	failed       error
 }
 
-// run writes events until the client leaves, the server ends or a write fails.
-func (s *stream) run(after int64) {
+// run writes events until the client leaves, the server ends, a write fails or end is closed.
+func (s *stream) run(after int64, end <-chan struct{}) {
 	quiet := time.NewTicker(heartbeat)
 	defer quiet.Stop()
-	seen := progress{id: after}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	seen, watched := progress{id: after}, s.watch()
 	for s.failed == nil {
 		found, lost, more := s.Hub.after(s.tenant, &seen)
 		if lost > 0 {
@@ -83,7 +83,11 @@ func (s *stream) run(after int64) {
 		case <-more:
 		case <-quiet.C:
 			s.write([]byte(": \n\n"))
+		case <-look.C:
+			watched.report(s)
 		case <-s.Context().Done():
+			return
+		case <-end:
 			return
 		}
 	}

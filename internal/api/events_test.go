@@ -199,28 +199,53 @@ func TestPublishingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// One tenant's streams leave room for those of others.
-func TestATenantCannotTakeAllStreams(t *testing.T) {
+// Streams that somebody leaves open keep nobody out: beyond what a tenant may have its oldest
+// one ends, and beyond what all may have the oldest of the tenant that has the most.
+func TestOldStreamsMakeRoomForNewOnes(t *testing.T) {
 	w := newWorld(t, nil)
-	open := func(tenant string) int {
+	open := func(tenant string) (done chan struct{}) {
+		t.Helper()
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), asTenant{}, tenant))
 		t.Cleanup(cancel)
 		out := &flushed{ResponseRecorder: httptest.NewRecorder(), begun: make(chan int, 2)}
-		done := make(chan struct{})
+		done = make(chan struct{})
 		go func() {
 			defer close(done)
 			w.handler.ServeHTTP(out, httptest.NewRequestWithContext(ctx, "GET", api.Prefix+"events", nil))
 		}()
 		t.Cleanup(func() { cancel(); <-done })
-		return <-out.begun
-	}
-	for n := range 64 {
-		if code := open("ann"); code != http.StatusOK {
-			t.Fatalf("stream %d: %d", n+1, code)
+		if code := <-out.begun; code != http.StatusOK {
+			t.Fatalf("a stream of %s: %d", tenant, code)
 		}
+		return done
 	}
-	if a, b := open("ann"), open("ben"); a != http.StatusServiceUnavailable || b != http.StatusOK {
-		t.Errorf("ann got %d, ben %d", a, b)
+	running := func(all []chan struct{}) (n int) {
+		for _, done := range all {
+			select {
+			case <-done:
+			default:
+				n++
+			}
+		}
+		return n
+	}
+	streams := map[string][]chan struct{}{"ben": {open("ben")}}
+	for range 64 {
+		streams["ann"] = append(streams["ann"], open("ann"))
+	}
+	streams["ann"] = append(streams["ann"], open("ann"))
+	<-streams["ann"][0]
+	for n := range 447 { // of 512
+		tenant := fmt.Sprint("tenant", n%10)
+		streams[tenant] = append(streams[tenant], open(tenant))
+	}
+	if n := running(streams["ann"]); n != 64 {
+		t.Errorf("%d streams of ann run", n)
+	}
+	streams["ben"] = append(streams["ben"], open("ben"))
+	<-streams["ann"][1]
+	if a, b := running(streams["ann"]), running(streams["ben"]); a != 63 || b != 2 {
+		t.Errorf("%d streams of ann and %d of ben run", a, b)
 	}
 }
 

@@ -10,6 +10,15 @@ import (
 	"github.com/oriel-context/oriel/internal/clip"
 )
 
+// Unread counts requests of a client that the server did not read.
+type Unread struct {
+	Client string    `json:"client"`
+	Path   string    `json:"path"`
+	Why    string    `json:"why"`
+	Count  int64     `json:"count"`
+	Last   time.Time `json:"last"`
+}
+
 // failure counts calls that continued without a part of Oriel, for one reason.
 type failure struct {
 	Kind   string    `json:"kind"`

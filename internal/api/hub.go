@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/oriel-context/oriel"
@@ -22,8 +23,8 @@ type Hub struct {
 	wake    chan struct{}    // closed when something is published; nil if nobody waits
 	dropped int64
 	counts  map[string]*failures
-	streams map[string]int // by tenant; those without any are not in it
-	open    int            // of all tenants
+	streams map[string][]chan struct{} // by tenant, the oldest first; those without any are not in it
+	open    int                        // of all tenants
 }
 
 // ringSize is how many events are kept for streams that are behind or come back.
@@ -43,7 +44,7 @@ const causeLogged = "the server's log has the cause"
 
 // NewHub returns a hub without events.
 func NewHub() *Hub {
-	return &Hub{next: 1, last: map[string]int64{}, counts: map[string]*failures{}, streams: map[string]int{}}
+	return &Hub{next: 1, last: map[string]int64{}, counts: map[string]*failures{}, streams: map[string][]chan struct{}{}}
 }
 
 // Publish passes an event to the streams of its tenant.
@@ -108,24 +109,46 @@ func (h *Hub) after(tenant string, c *progress) (found []published, lost int64, 
 	return found, lost, h.wake
 }
 
-// enter reports whether a tenant may open one more stream; leave closes it.
-func (h *Hub) enter(tenant string) bool {
+// enter opens a stream of a tenant; end is closed when it has to end, and leave closes it. If
+// too many are open, the one that has been open the longest ends: of the tenant, or of the
+// tenant that has the most. So nobody is kept out by streams that others leave open.
+func (h *Hub) enter(tenant string) (end chan struct{}, leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.streams[tenant] >= maxStreams || h.open >= maxAllStreams {
-		return false
+	if len(h.streams[tenant]) >= maxStreams {
+		h.end(tenant, h.streams[tenant][0])
+	} else if h.open >= maxAllStreams {
+		most := tenant
+		for name, all := range h.streams {
+			if n := len(h.streams[most]); len(all) > n || len(all) == n && name < most {
+				most = name
+			}
+		}
+		h.end(most, h.streams[most][0])
 	}
-	h.streams[tenant]++
+	end = make(chan struct{})
+	h.streams[tenant] = append(h.streams[tenant], end)
 	h.open++
-	return true
+	return end, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.end(tenant, end)
+	}
 }
 
-func (h *Hub) leave(tenant string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// end closes a stream, unless it is closed. h.mu is held.
+func (h *Hub) end(tenant string, end chan struct{}) {
+	all := h.streams[tenant]
+	i := slices.Index(all, end)
+	if i < 0 {
+		return
+	}
+	close(end)
 	h.open--
-	if h.streams[tenant]--; h.streams[tenant] == 0 {
+	if all = slices.Delete(all, i, i+1); len(all) == 0 {
 		delete(h.streams, tenant)
+	} else {
+		h.streams[tenant] = all
 	}
 }
 

@@ -3,8 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -23,23 +21,29 @@ type overview struct {
 	Today         today         `json:"today"`
 	Conversations conversations `json:"conversations"`
 	FailOpen      failOpen      `json:"fail_open"`
-	Calibration   calibration   `json:"calibration"`
-	Store         storeSize     `json:"store"`
+	// Unread are requests since the start that were not read.
+	Unread      []Unread    `json:"unread"`
+	Calibration calibration `json:"calibration"`
+	Store       storeSize   `json:"store"`
 	// Queue and Spool are those of the whole server: nil for tenants.
 	Queue *queue `json:"queue,omitempty"`
 	Spool *spool `json:"spool,omitempty"`
 	// Limits were learnt from refusals of providers.
 	Limits []token.FoundLimit `json:"limits"`
 	Live   []liveCall         `json:"live"`
+	// Running are the calls of this server that have not ended.
+	Running []runningCall `json:"running"`
 }
 
 type today struct {
-	Calls   int       `json:"calls"`
-	Failed  int       `json:"failed"`
-	Tokens  dayTokens `json:"tokens"`
-	Money   dayMoney  `json:"money"`
-	Cuts    int       `json:"cuts"`
-	Recalls int       `json:"recalls"`
+	Calls  int       `json:"calls"`
+	Failed int       `json:"failed"`
+	Tokens dayTokens `json:"tokens"`
+	Money  dayMoney  `json:"money"`
+	Cuts   int       `json:"cuts"`
+	// Recalls counts the calls for which something was recalled, Passages what.
+	Recalls  int `json:"recalls"`
+	Passages int `json:"passages"`
 }
 
 type dayTokens struct {
@@ -123,7 +127,9 @@ type liveCall struct {
 	Plan         string    `json:"plan"`
 	MS           float64   `json:"ms"`
 	Cost         float64   `json:"cost"`
-	Error        string    `json:"error"`
+	// Priced reports whether the model has a price.
+	Priced bool   `json:"priced"`
+	Error  string `json:"error"`
 
 	of timeline.Conversation
 }
@@ -145,6 +151,7 @@ func (q *request) overview() (any, error) {
 		o.Profile = l.Profile
 	}
 	o.FailOpen.Total, o.FailOpen.Reasons = q.Hub.failed(q.tenant)
+	o.Unread = append([]Unread{}, q.Unread(q.tenant)...)
 	if q.operates() {
 		waiting := q.Engine.Spool()
 		o.Queue, o.Spool = new(queue), &spool{waiting.Calls, waiting.Bytes, waiting.Newer, waiting.Lost}
@@ -168,6 +175,8 @@ func (q *request) overview() (any, error) {
 	if err := q.dayCalls(ctx, options, learnt, o); err != nil {
 		return nil, err
 	}
+	o.Running = q.running(now)
+	q.nameRunning(ctx, o.Running)
 	return o, q.nameLive(ctx, o)
 }
 
@@ -222,13 +231,11 @@ func (q *request) dayCalls(ctx context.Context, options usage.Options, learnt *t
 			if i >= len(calls)-maxLive {
 				o.Live = append(o.Live, liveCall{
 					Time: p.Began.UTC(), Conversation: c.Name, Call: p.Number, ID: p.ID, Model: p.Model, Came: p.Came, Sent: p.Call.Sent,
-					Plan: p.Plan, MS: p.MS, Cost: p.Cost, Error: p.Call.Error, of: *c,
+					Plan: p.Plan, MS: p.MS, Cost: p.Cost, Priced: p.Known, Error: p.Call.Error, of: *c,
 				})
 			}
 		}
-		cuts, recalls, err := q.dayPlans(ctx, c, options.Since)
-		o.Today.Cuts, o.Today.Recalls = o.Today.Cuts+cuts, o.Today.Recalls+recalls
-		return err
+		return q.dayPlans(ctx, c, &o.Today, options.Since)
 	})
 	if err != nil {
 		return err
@@ -248,77 +255,6 @@ func (q *request) dayCalls(ctx context.Context, options usage.Options, learnt *t
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Model, b.Model))
 	})
 	return nil
-}
-
-// madePlan is when a plan was made, and whether it took something out or brought it back:
-// it leaves out more than the plan before, or has other recalled passages.
-type madePlan struct {
-	at             time.Time
-	hidden, passed int // messages, and recalled passages
-	cut, recall    bool
-}
-
-// dayPlans counts the plans of a conversation since a time that took something out of view,
-// and those that brought passages back.
-func (q *request) dayPlans(ctx context.Context, c *timeline.Conversation, since time.Time) (cuts, recalls int, err error) {
-	made, err := q.made.get(q.tenant, c, func() ([]madePlan, error) { return q.readMade(ctx, c) })
-	if errors.Is(err, timeline.ErrNoConversation) {
-		err = nil
-	}
-	for _, p := range made {
-		if p.at.Before(since) {
-			continue
-		}
-		if p.cut {
-			cuts++
-		}
-		if p.recall {
-			recalls++
-		}
-	}
-	return cuts, recalls, err
-}
-
-// readMade reads the plans of a conversation that are not known yet.
-func (q *request) readMade(ctx context.Context, c *timeline.Conversation) ([]madePlan, error) {
-	keys, err := q.Store.RecordKeys(ctx, q.tenant, c.Name, timeline.KindPlan)
-	if err != nil {
-		return nil, err
-	}
-	made := slices.Clone(q.made.last(q.tenant, c.Name))
-	if len(made) > len(keys) { // it was begun again
-		made = nil
-	}
-	for _, key := range keys[len(made):] {
-		records, err := q.Store.Records(ctx, q.tenant, c.Name, timeline.KindPlan, key)
-		if err != nil {
-			return nil, err
-		}
-		p := madePlan{}
-		for i := range records {
-			var data struct {
-				Blocks   []struct{}
-				Inserted []struct{ Kind string }
-			}
-			if json.Unmarshal(records[i].Data, &data) != nil {
-				continue
-			}
-			p.at, p.hidden = records[i].Time, len(data.Blocks)
-			for _, in := range data.Inserted {
-				if in.Kind == "recall" {
-					p.passed++
-				}
-			}
-		}
-		before := madePlan{}
-		if n := len(made); n > 0 {
-			before = made[n-1]
-		}
-		p.cut = p.hidden > before.hidden
-		p.recall = p.passed > before.passed || p.passed > 0 && !p.cut
-		made = append(made, p)
-	}
-	return made, nil
 }
 
 // nameLive keeps the newest calls and gives them titles and the ids of plans.
