@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/timeline"
@@ -33,12 +32,11 @@ func (q *request) export() (any, error) {
 	header := q.w.Header()
 	header.Set("Content-Type", "application/x-ndjson")
 	header.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", fileName(c.Name)+".jsonl"))
-	control := http.NewResponseController(q.w)
 	for q.Method != http.MethodHead {
-		control.SetWriteDeadline(time.Now().Add(requestTime))
-		if _, err := q.w.Write(chunk); err != nil || next > c.Head.Depth {
+		if _, err := newReader(q.w).Write(chunk); err != nil || next > c.Head.Depth {
 			break // the reader has left, or has all
 		}
+		q.memory.Give(int64(cap(chunk)))
 		if chunk, next, err = q.exportChunk(x, c.Head, next); err != nil {
 			q.Log.Error("a conversation could not be exported whole", "error", err)
 			panic(http.ErrAbortHandler) // the reader must not take it for all
@@ -47,13 +45,19 @@ func (q *request) export() (any, error) {
 	return nil, nil
 }
 
-// exportChunk reads lines from a message on, and returns the message that follows them.
+// exportChunk reads lines from a message on, and returns the message that follows them. It
+// takes memory for them.
 func (q *request) exportChunk(x *browse.Exporter, head timeline.Place, first int64) (chunk []byte, next int64, err error) {
 	leave, err := q.slots.Enter(q.Context(), q.tenant)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer leave()
+	defer func() {
+		if err == nil && !q.memory.Take(int64(cap(chunk))) {
+			err = errShort
+		}
+	}()
 	next = first
 	err = x.Read(q.Context(), first, head.Depth, func(id int64, raw []byte) error {
 		if len(chunk) > 0 && len(chunk)+len(raw) > exportChunk {

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oriel-context/oriel"
 )
 
 // route is one operation of the API.
@@ -77,6 +79,7 @@ type request struct {
 	*http.Request
 	w      http.ResponseWriter
 	tenant string
+	memory oriel.Memory
 	body   []byte
 }
 
@@ -94,13 +97,13 @@ func (h *Handler) mount(t *route) {
 		case err != nil:
 			h.writeProblem(w, r, err)
 		case answer != nil:
-			h.write(w, r, answer)
+			writeRaw(w, r, answer)
 		}
 	})
 }
 
-// requestTime is how long a request may take and its answer may be read; a stream of events
-// may last any time.
+// requestTime is how long a request may take, and how long its answer may be read; a stream of
+// events may last any time.
 const requestTime = time.Minute
 
 // ServeHTTP serves one request.
@@ -145,25 +148,21 @@ func (s *statusOnly) Header() http.Header         { return s.header }
 func (s *statusOnly) WriteHeader(status int)      { s.status = status }
 func (s *statusOnly) Write(b []byte) (int, error) { return len(b), nil }
 
-// serve checks a request and serves it.
-func (h *Handler) serve(t *route, w http.ResponseWriter, r *http.Request) (any, error) {
-	control := http.NewResponseController(w)
-	if !t.stream {
-		control.SetReadDeadline(time.Now().Add(requestTime))
-		control.SetWriteDeadline(time.Now().Add(2 * requestTime))
-	}
+// serve checks a request and serves it. The answer is nil if the route wrote it.
+func (h *Handler) serve(t *route, w http.ResponseWriter, r *http.Request) (*raw, error) {
 	if err := checkIntent(r); err != nil {
 		return nil, err
 	}
 	if err := checkQuery(r, t.query); err != nil {
 		return nil, err
 	}
-	q := &request{Handler: h, Request: r, w: w, tenant: h.Tenant(r.Context())}
+	q := &request{Handler: h, Request: r, w: w, tenant: h.Tenant(r.Context()), memory: h.Memory(r.Context())}
 	if err := q.read(t); err != nil {
 		return nil, err
 	}
 	if t.stream {
-		return t.serve(q)
+		_, err := t.serve(q)
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
 	defer cancel()
@@ -173,7 +172,28 @@ func (h *Handler) serve(t *route, w http.ResponseWriter, r *http.Request) (any, 
 		return nil, err
 	}
 	defer leave()
-	return t.serve(q)
+	answer, err := t.serve(q)
+	if err != nil {
+		return nil, err
+	}
+	return q.encode(answer)
+}
+
+// encode encodes an answer. Its memory is that of the request until it is read; others have
+// their turn meanwhile.
+func (q *request) encode(answer any) (*raw, error) {
+	out, ok := answer.(*raw)
+	if !ok {
+		data, err := json.Marshal(answer)
+		if err != nil {
+			return nil, err
+		}
+		out = &raw{"application/json", append(data, '\n')}
+	}
+	if !q.memory.Take(int64(cap(out.data))) {
+		return nil, errShort
+	}
+	return out, nil
 }
 
 // checkIntent refuses what a web page of another origin could send without being asked:
@@ -211,15 +231,23 @@ func checkQuery(r *http.Request, known []string) error {
 	return nil
 }
 
-// read reads the body.
+// fitWork is the memory for fitting a body, in addition to it, as a multiple of its size.
+const fitWork = 1
+
+// read reads the body, and reserves memory for the work with a large one.
 func (q *request) read(t *route) error {
 	if t.body == 0 {
 		return nil
 	}
 	var err error
-	q.body, err = io.ReadAll(http.MaxBytesReader(q.w, q.Body, t.body))
+	q.body, err = readAll(http.MaxBytesReader(q.w, q.Body, t.body), q.ContentLength, q.memory)
+	if err == nil && len(q.body) > smallBody && !q.memory.Take(fitWork*int64(len(q.body))) {
+		err = errShort
+	}
 	var tooLarge *http.MaxBytesError
 	switch {
+	case errors.Is(err, errShort):
+		return err
 	case errors.As(err, &tooLarge):
 		return newProblem(http.StatusRequestEntityTooLarge, "send less", "the body has more than %d bytes", t.body)
 	case err != nil:
@@ -299,26 +327,18 @@ func jsonName(kind string) string {
 // leastGzip is the size in bytes from which answers are compressed.
 const leastGzip = 1 << 10
 
-// write encodes an answer.
-func (h *Handler) write(w http.ResponseWriter, r *http.Request, answer any) {
-	out, ok := answer.(*raw)
-	if !ok {
-		data, err := json.Marshal(answer)
-		if err != nil {
-			h.writeProblem(w, r, err)
-			return
-		}
-		out = &raw{"application/json", append(data, '\n')}
-	}
+// writeRaw writes an answer.
+func writeRaw(w http.ResponseWriter, r *http.Request, out *raw) {
+	reader := newReader(w)
 	header := w.Header()
 	header.Set("Content-Type", out.kind)
 	header.Add("Vary", "Accept-Encoding")
 	if len(out.data) < leastGzip || !acceptsGzip(r.Header.Get("Accept-Encoding")) {
-		w.Write(out.data)
+		reader.Write(out.data)
 		return
 	}
 	header.Set("Content-Encoding", "gzip")
-	z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	z, _ := gzip.NewWriterLevel(reader, gzip.BestSpeed)
 	z.Write(out.data)
 	z.Close()
 }
