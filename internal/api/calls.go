@@ -16,22 +16,27 @@ import (
 // call is a recorded call with its price.
 type call struct {
 	browse.Call
-	Plan    string  `json:"plan"`
-	Status  int     `json:"status"`
-	Error   string  `json:"error"`
-	MS      float64 `json:"ms"`
-	FirstMS float64 `json:"first_ms"`
-	Profile string  `json:"profile"`
-	Budget  int     `json:"budget"`
-	Limit   int     `json:"limit"`
-	Cost    float64 `json:"cost"`
-	Without float64 `json:"without"`
+	Plan   string `json:"plan"`
+	Status int    `json:"status"`
+	Error  string `json:"error"`
+	// RetryAfter is what the provider answered with an error; empty without one.
+	RetryAfter string  `json:"retry_after"`
+	MS         float64 `json:"ms"`
+	FirstMS    float64 `json:"first_ms"`
+	Profile    string  `json:"profile"`
+	Budget     int     `json:"budget"`
+	Limit      int     `json:"limit"`
+	Cost       float64 `json:"cost"`
+	Without    float64 `json:"without"`
+	// Priced reports whether the model has a price.
+	Priced bool `json:"priced"`
 }
 
 // newCall returns a call as it is answered.
 func newCall(c *browse.Call, priced []usage.Priced) call {
 	out := call{
-		Call: *c, Plan: c.Plan, Status: c.Status, Error: c.Error, MS: c.MS, FirstMS: c.FirstMS, Profile: c.Profile, Budget: c.Budget, Limit: c.Limit,
+		Call: *c, Plan: c.Plan, Status: c.Status, Error: c.Error, RetryAfter: c.RetryAfter,
+		MS: c.MS, FirstMS: c.FirstMS, Profile: c.Profile, Budget: c.Budget, Limit: c.Limit,
 	}
 	// Most calls end in the order in which they began.
 	i := c.Number - 1
@@ -39,7 +44,7 @@ func newCall(c *browse.Call, priced []usage.Priced) call {
 		i = slices.IndexFunc(priced, func(p usage.Priced) bool { return p.ID == c.ID })
 	}
 	if i >= 0 {
-		out.Cost, out.Without = priced[i].Cost, priced[i].Without
+		out.Cost, out.Without, out.Priced = priced[i].Cost, priced[i].Without, priced[i].Known
 	}
 	return out
 }

@@ -129,12 +129,7 @@ func (q *request) undo() (any, error) {
 		Conversation: c.ID(), Plan: would.Plan, Preview: order.Preview, Newer: would.Newer(),
 		BackIDs: append([]int64{}, would.Back...), LeavesIDs: append([]int64{}, would.Leaves...),
 		Back: timeline.RangesOf(would.Back).String(), Leaves: timeline.RangesOf(would.Leaves).String(),
-	}
-	if out.BackTokens, err = q.tokensOf(ctx, stored, would.Back); err != nil {
-		return nil, err
-	}
-	if out.LeavesTokens, err = q.tokensOf(ctx, stored, would.Leaves); err != nil {
-		return nil, err
+		BackTokens: would.BackTokens, LeavesTokens: would.LeavesTokens,
 	}
 	if order.Preview {
 		return out, nil
@@ -145,27 +140,6 @@ func (q *request) undo() (any, error) {
 	out.Done = true
 	q.tell(oriel.Event{Kind: oriel.EventUndo, Conversation: c.ID(), Plan: would.Plan, Items: len(would.Back), Back: out.Back, Left: out.Leaves})
 	return out, nil
-}
-
-// tokensOf counts the own text of messages.
-func (q *request) tokensOf(ctx context.Context, c *timeline.Conversation, ids []int64) (int, error) {
-	if len(ids) == 0 {
-		return 0, nil
-	}
-	wanted := make(map[int64]bool, len(ids))
-	for _, id := range ids {
-		wanted[id] = true
-	}
-	counter, sum := browse.TextCounter(), 0
-	err := q.Store.Messages(ctx, q.tenant, c.Head, ids[0], ids[len(ids)-1], false, func(e *timeline.Entry) error {
-		if wanted[e.Place.Depth] {
-			if m, err := e.Chat(); err == nil {
-				sum += browse.Tokens(counter, &m)
-			}
-		}
-		return nil
-	})
-	return sum, err
 }
 
 // released is a conversation without holds.

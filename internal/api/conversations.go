@@ -25,10 +25,13 @@ type conversation struct {
 	Messages int64     `json:"messages"`
 	// Tokens are those of the newest request as it came, Sent as it was sent, Model is whom
 	// it asked, Error why it was not answered.
-	Tokens        int      `json:"tokens"`
-	Sent          int      `json:"sent"`
-	Error         string   `json:"error"`
-	Calls         int      `json:"calls"`
+	Tokens int    `json:"tokens"`
+	Sent   int    `json:"sent"`
+	Error  string `json:"error"`
+	Calls  int    `json:"calls"`
+	// Imported is how many calls an imported session lists whose calls were not recorded.
+	// Tokens are then those of its messages, and Model, Cost and UnknownModels its own.
+	Imported      int      `json:"imported"`
 	Model         string   `json:"model"`
 	Cost          float64  `json:"cost"`
 	Without       float64  `json:"without"`
@@ -131,7 +134,7 @@ func (q *request) search(all []browse.Listed, words []string) ([]browse.Listed, 
 		return all, nil
 	}
 	found, err := q.Engine.ForTenant(q.tenant).Search(q.Context(), recall.Where{Conversation: all[0].Name, Reach: recall.ReachUser},
-		strings.Join(words, " "), recall.RecallOptions{Budget: searchBudget, Directives: -1})
+		strings.Join(words, " "), recall.RecallOptions{Budget: searchBudget, Directives: -1, VectorWait: vectorWait})
 	if err != nil {
 		return nil, err
 	}
@@ -200,6 +203,18 @@ func (q *request) describe(l *browse.Listed) (*conversation, error) {
 		}
 		c.Cost, c.Without = usage.Dollars(c.Cost), usage.Dollars(c.Without)
 	})
+	if err != nil || c.Calls > 0 {
+		return c, err
+	}
+	about, err := q.abouts.get(q.tenant, &l.Conversation, func() (browse.About, error) {
+		list, err := browse.Abouts(q.Context(), q.Store, q.tenant, []browse.Listed{*l}, q.models())
+		if len(list) == 0 {
+			return browse.About{}, err
+		}
+		return list[0], err
+	})
+	c.Model, c.Imported, c.Tokens, c.Sent = about.Model, about.Calls, about.Tokens, about.Tokens
+	c.Cost, c.Without, c.UnknownModels = about.Cost, about.Cost, append(c.UnknownModels, about.Unpriced...)
 	return c, err
 }
 

@@ -10,9 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/composition"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
 )
 
 func TestTheOverviewIsTheSumOfTheDay(t *testing.T) {
@@ -29,8 +31,8 @@ func TestTheOverviewIsTheSumOfTheDay(t *testing.T) {
 	}
 	var o struct {
 		Today struct {
-			Calls, Cuts, Recalls int
-			Tokens               struct {
+			Calls, Cuts, Recalls, Passages int
+			Tokens                         struct {
 				Sent, Without, Output int
 				LeftOut               int `json:"left_out"`
 			}
@@ -81,6 +83,41 @@ func TestTheOverviewIsTheSumOfTheDay(t *testing.T) {
 	}
 }
 
+// An imported session has the model, tokens and cost that its file says, as in the terminal, and
+// a model without a price is named.
+func TestImportedSessionsHaveTheirOwnFigures(t *testing.T) {
+	w := newWorld(t, nil)
+	for i, model := range []string{"claude-opus-4-5", "house-model"} {
+		raw := fmt.Appendf(nil, `{"type":"assistant","message":{"role":"assistant","id":"m1","model":%q,"content":[{"type":"text","text":"It is done."}],"usage":{"input_tokens":1000,"cache_read_input_tokens":20000,"output_tokens":400}}}`, model)
+		if _, err := w.store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: fmt.Sprint("imported", i), Now: noon, Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatClaudeCode, Role: "assistant", Time: noon}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := browse.Conversations(t.Context(), w.store, timeline.Local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	abouts, err := browse.Abouts(t.Context(), w.store, timeline.Local, list, token.Builtin())
+	if err != nil || len(abouts) != 2 {
+		t.Fatal(abouts, err)
+	}
+	for _, a := range abouts {
+		var c struct {
+			Calls, Imported, Tokens int
+			Model                   string
+			Cost, Without           float64
+			Unknown                 []string `json:"unknown_models"`
+		}
+		w.get("conversations/"+a.Name, &c)
+		if c.Calls != 0 || c.Imported != 1 || c.Tokens != a.Tokens || c.Tokens == 0 || c.Model != a.Model || c.Cost != a.Cost || c.Without != a.Cost || strings.Join(c.Unknown, " ") != strings.Join(a.Unpriced, " ") {
+			t.Errorf("%+v, want %+v", c, a)
+		}
+		if known := a.Model == "claude-opus-4-5"; known != (c.Cost > 0) || known != (len(c.Unknown) == 0) {
+			t.Errorf("%s costs %v, unknown %q", a.Model, c.Cost, c.Unknown)
+		}
+	}
+}
+
 // The figures of a server that has run all along are those of one that has just started.
 func TestFiguresDoNotDependOnWhatIsRemembered(t *testing.T) {
 	w := newWorld(t, nil)
@@ -124,13 +161,15 @@ func TestTheCompositionOfADayAddsUp(t *testing.T) {
 	if len(day.Largest) != 10 || day.Largest[0].Total < day.Largest[9].Total {
 		t.Errorf("largest %+v", day.Largest)
 	}
-	// What one call had, summed by hand, is what the day has of it.
+	// The sum is that of usage, with the parts of the call.
 	w2 := newWorld(t, nil)
 	w2.talk(timeline.Local, "one", 1, nil)
 	var call composition.Window
 	w2.get("composition", &day)
 	w2.get("conversations/one/calls/1/composition", &call)
-	if day.Tokens != call.Tokens {
-		t.Errorf("the day has %d tokens, its only call %d", day.Tokens, call.Tokens)
+	var total struct{ Total usage.Row }
+	w2.get("usage?since=today", &total)
+	if day.Tokens != total.Total.Input || len(day.Largest) == 0 || day.Largest[0].Tokens != call.Largest[0].Tokens {
+		t.Errorf("the day has %d tokens, usage %d; largest %+v and %+v", day.Tokens, total.Total.Input, day.Largest, call.Largest)
 	}
 }

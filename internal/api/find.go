@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel"
@@ -37,6 +38,10 @@ const (
 	maxRecallBudget = 100_000
 	maxTop          = 1000
 )
+
+// vectorWait is how long a search after the start of a server waits until the vectors of the
+// history are read. People wait so long for an answer that is better.
+const vectorWait = 3 * time.Second
 
 func (o *recallOrder) check() error {
 	switch {
@@ -68,7 +73,9 @@ type found struct {
 	Tokens   int         `json:"tokens"`
 	Passages []passage   `json:"passages"`
 	Text     string      `json:"text"`
-	Explain  *explain    `json:"explain,omitempty"`
+	// Unembedded is the number of passages that were searched by words alone.
+	Unembedded int      `json:"unembedded"`
+	Explain    *explain `json:"explain,omitempty"`
 }
 
 // passage is a passage with where it stands, and why it was not shown, if it was not.
@@ -113,7 +120,7 @@ func (q *request) recall() (any, error) {
 		}
 		where.Conversation = c.Name
 	}
-	options := recall.RecallOptions{Top: o.Top, Floor: o.Floor, Mode: o.Mode, Directives: -1, Budget: recall.DefaultBudget}
+	options := recall.RecallOptions{VectorWait: vectorWait, Top: o.Top, Floor: o.Floor, Mode: o.Mode, Directives: -1, Budget: recall.DefaultBudget}
 	if o.Budget != nil {
 		options.Budget = *o.Budget
 	}
@@ -146,7 +153,7 @@ const (
 )
 
 func newFound(r *recall.Result, own string) *found {
-	f := &found{Query: r.Query, Mode: r.Mode, TookMS: r.TookMS, Tokens: r.Tokens, Passages: []passage{}, Text: r.Text}
+	f := &found{Query: r.Query, Mode: r.Mode, TookMS: r.TookMS, Tokens: r.Tokens, Passages: []passage{}, Text: r.Text, Unembedded: r.Unembedded}
 	words := browse.NewMatcher(r.Query)
 	for _, p := range r.Passages {
 		f.Passages = append(f.Passages, newPassage(p, own, words))

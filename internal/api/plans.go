@@ -29,6 +29,7 @@ type plan struct {
 	Back         string      `json:"back"`
 	Hidden       int         `json:"hidden"`
 	HiddenTokens int         `json:"hidden_tokens"`
+	AddedTokens  int         `json:"added_tokens"`
 	// Held reports that the plan is undone.
 	Held     bool     `json:"held"`
 	Warnings []string `json:"warnings"`
@@ -48,6 +49,7 @@ type block struct {
 	ID      int64          `json:"id"`
 	Role    chat.Role      `json:"role"`
 	Tokens  int            `json:"tokens"`
+	Lost    int            `json:"lost"`
 	Verdict window.Verdict `json:"verdict"`
 	Reason  string         `json:"reason"`
 	Pinned  bool           `json:"pinned"`
@@ -57,7 +59,7 @@ func newPlan(p *browse.Plan, held map[string]bool) plan {
 	return plan{
 		ID: p.ID, Time: p.Time, Policy: p.Policy, Mode: p.Mode, Model: p.Model, Budget: p.Budget, Low: p.Low,
 		TokensBefore: p.TokensBefore, TokensAfter: p.TokensAfter, Action: p.Action, Why: p.Why, Left: p.LeftIDs, LeftTokens: p.LeftTokens,
-		Back: p.BackIDs, Hidden: p.Hidden, HiddenTokens: p.HiddenTokens, Held: held[p.ID] || held[p.Name], Warnings: append([]string{}, p.Warnings...),
+		Back: p.BackIDs, Hidden: p.Hidden, HiddenTokens: p.HiddenTokens, AddedTokens: p.AddedTokens, Held: held[p.ID] || held[p.Name], Warnings: append([]string{}, p.Warnings...),
 	}
 }
 
@@ -134,7 +136,7 @@ func (q *request) plan() (any, error) {
 	}
 	out := &planDetail{plan: newPlan(p, held), Blocks: []block{}, Inserted: append([]window.Insertion{}, p.Plan.Inserted...), Spans: spans, Summary: p.Summary}
 	for _, b := range p.Blocks {
-		out.Blocks = append(out.Blocks, block{b.ID, b.Role, b.Tokens, b.Verdict, b.Reason, b.Pinned})
+		out.Blocks = append(out.Blocks, block{b.ID, b.Role, b.Tokens, b.Lost, b.Verdict, b.Reason, b.Pinned})
 	}
 	return out, nil
 }

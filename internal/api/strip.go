@@ -20,15 +20,19 @@ type strip struct {
 	Calls int   `json:"calls"`
 	Count int64 `json:"count"`
 	// Upto is the last message of the call's request.
-	Upto   int64      `json:"upto"`
-	Branch bool       `json:"branch"`
-	Came   int        `json:"came"`
-	Sent   int        `json:"sent"`
-	Budget int        `json:"budget"`
-	Limit  int        `json:"limit"`
-	Plan   string     `json:"plan"`
-	Model  string     `json:"model"`
-	Time   *time.Time `json:"time,omitempty"`
+	Upto   int64  `json:"upto"`
+	Branch bool   `json:"branch"`
+	Came   int    `json:"came"`
+	Sent   int    `json:"sent"`
+	Budget int    `json:"budget"`
+	Limit  int    `json:"limit"`
+	Plan   string `json:"plan"`
+	Model  string `json:"model"`
+	// Status and Error are those of the call's answer: 0 and empty without one.
+	Status     int        `json:"status"`
+	Error      string     `json:"error"`
+	RetryAfter string     `json:"retry_after"`
+	Time       *time.Time `json:"time,omitempty"`
 
 	Verdicts []verdicts `json:"verdicts"`
 	Pinned   []int64    `json:"pinned"`
@@ -66,6 +70,7 @@ func (q *request) strip() (any, error) {
 	if c := v.call; c != nil {
 		out.Call, out.Upto, out.Came, out.Sent, out.Plan, out.Model, out.Time = c.Number, c.Last, c.Came, c.Sent, c.Plan, c.Model, &c.Began
 		out.Budget, out.Limit = c.Budget, c.Limit
+		out.Status, out.Error, out.RetryAfter = c.Status, c.Error, c.RetryAfter
 	}
 	if v.plan != nil {
 		out.Verdicts, out.Recalled = verdictsOf(v.plan, out.Upto), recalledBy(v.plan, v.conversation.Name)
