@@ -1,11 +1,11 @@
 // What fills a window: kinds, the largest things, tools that nobody used.
 
-import { count, el, figure, foreign, link, money, percent, place, plural, short, table } from './dom.js';
+import { count, el, figure, foreign, link, money, percent, place, plural, priced, short, table } from './dom.js';
 
 const about = {
-  system: 'system prompt', tools: 'tools', memory: 'memory file', people: "people's words", agent: 'put in by the agent',
+  system: 'system prompt', tools: 'tools', memory: 'memory file', people: "people's words", agent: "the agent's notes",
   model: "model's words", calls: 'calls of tools', thinking: 'thinking', results: 'results', media: 'images and files',
-  digest: 'digest', recalled: 'recalled', notes: "Oriel's notes", other: 'other', overhead: "provider's frame", free: 'free',
+  digest: 'digest', recalled: 'recalled', notes: 'notes of Oriel', other: 'other', overhead: 'structure', free: 'free',
 };
 const ours = new Set(['digest', 'recalled', 'notes']);
 
@@ -19,7 +19,7 @@ export function label(kind, name) {
 }
 
 // kinds draws a bar for each kind, as long as its share of the largest.
-export function kinds(list, { most = 18, cost = false, sign = '' } = {}) {
+export function kinds(list, { most = 18, cost = false, sign = '', unknown = [] } = {}) {
   const shown = [...list].sort((a, b) => (a.kind === 'free') - (b.kind === 'free') || b.tokens - a.tokens);
   const free = shown.filter((k) => k.kind === 'free');
   const used = shown.filter((k) => k.kind !== 'free');
@@ -32,14 +32,14 @@ export function kinds(list, { most = 18, cost = false, sign = '' } = {}) {
       el('span', { class: 'cut' }, label(k.kind, k.name)),
       k.kind === 'free' ? el('span', {}) : el('span', { class: 'bar', style: { width: Math.min(100, (k.tokens / top) * 100) + '%' } }),
       el('span', { class: 'n' }, sign + short(k.tokens)),
-      el('span', { class: 'n soft' }, cost && k.cost !== undefined ? money(k.cost) : k.kind === 'free' ? '' : percent(k.tokens / sum)))),
+      el('span', { class: 'n soft' }, cost && k.cost !== undefined ? priced(k.cost, k.cost ? [] : unknown) : k.kind === 'free' ? '' : percent(k.tokens / sum)))),
     rest.length ? el('li', {}, el('span', { class: 'soft' }, plural(rest.length, 'more kind')), el('span', {}), el('span', { class: 'n soft' }, sign + short(rest.reduce((s, k) => s + k.tokens, 0))),
-      el('span', { class: 'n soft' }, cost ? money(rest.reduce((s, k) => s + (k.cost ?? 0), 0)) : percent(rest.reduce((s, k) => s + k.tokens, 0) / sum))) : null);
+      el('span', { class: 'n soft' }, cost ? priced(rest.reduce((s, k) => s + (k.cost ?? 0), 0), unknown) : percent(rest.reduce((s, k) => s + k.tokens, 0) / sum))) : null);
 }
 
 // largest is a table of the largest single things. conversation is that of the window, for
 // things that do not name one; sum is what was sent, of which they are shares.
-export function largest(list, { conversation, sum = 0, over = false, sign = '' } = {}) {
+export function largest(list, { conversation, sum = 0, over = false, sign = '', unknown = [] } = {}) {
   if (!list?.length) return null;
   const columns = ['What, and how it begins', ['Tokens', 'of one time'], ...(over ? [['Sent', 'with how many calls'], ['Cost', 'the price of prompts, in proportion to tokens']] : [['Share', 'of what was sent']])];
   return table('The largest things', columns, list.map((t) => {
@@ -48,7 +48,7 @@ export function largest(list, { conversation, sum = 0, over = false, sign = '' }
     return el('tr', {},
       el('td', {}, c && t.id ? link(place(c, { message: t.id }), { title: `message ${t.id}` }, what) : what, t.text ? foreign(cut(t.text), 'div', { class: 'soft small' }) : null),
       figure(sign + short(t.tokens), plural(t.tokens, 'token')),
-      over ? [figure(`${count(t.calls ?? 1)} ×`, `${count(t.total ?? 0)} tokens in all`), figure(money(t.cost ?? 0))] : figure(percent(t.tokens / (sum || 1))));
+      over ? [figure(`${count(t.calls ?? 1)} ×`, `${count(t.total ?? 0)} tokens in all`), figure(priced(t.cost ?? 0, t.cost ? [] : unknown))] : figure(percent(t.tokens / (sum || 1))));
   }));
 }
 

@@ -1,7 +1,7 @@
 // Conversations: all of them, the one used last first.
 
 import { get, later, send, turns } from './api.js';
-import { count, el, foreign, link, money, percent, place, plural, problem, replace, short, tokens, when } from './dom.js';
+import { count, el, foreign, link, money, percent, place, plural, priced, problem, replace, short, tokens, when } from './dom.js';
 import { lesson } from './lesson.js';
 import { VirtualList } from './list.js';
 
@@ -100,16 +100,16 @@ export default function conversations({ params, go }) {
       el('span', { class: 'what' }, foreign(c.title || c.id, 'span', { class: 'title cut' }),
         el('span', { class: 'soft cut' }, state(c), ' · ', plural(c.messages, 'message'), ' · ', foreign(c.project || c.id))),
       foreign(c.model || '–', 'span', { class: 'cut soft small' }),
-      el('span', { class: 'n' }, count(c.calls)),
-      el('span', { class: 'n' }, c.calls ? tokens(c.tokens, { unit: false }) : '–'),
-      el('span', { class: 'n money', title: saved >= 0.01 ? `~${money(c.without)} had everything been sent` : null }, c.calls ? money(c.cost) : '–', saved >= 0.01 ? el('span', { class: 'soft small' }, ' −' + percent(saved)) : null),
+      el('span', { class: 'n', title: c.imported ? 'as the imported session lists them' : null }, count(c.calls || c.imported)),
+      el('span', { class: 'n', title: c.calls ? null : 'of its messages' }, c.calls || c.tokens ? tokens(c.tokens, { unit: false }) : '–'),
+      el('span', { class: 'n money', title: saved >= 0.01 ? `~${money(c.without)} had everything been sent` : null }, c.calls || c.imported ? priced(c.cost, c.unknown_models) : '–', saved >= 0.01 ? el('span', { class: 'soft small' }, ' −' + percent(saved)) : null),
       el('span', { class: 'n last soft' }, when(c.last)),
     ];
   }
 
   // state says how the newest call went.
   function state(c) {
-    if (!c.calls) return 'no call recorded';
+    if (!c.calls) return c.imported ? 'imported' : 'no call recorded';
     if (c.error) return foreign(c.error, 'span', { class: 'wrong', title: 'the newest call was not answered' });
     if (c.sent >= c.tokens) return el('span', { title: 'the newest call sent everything that came' }, 'whole');
     return el('span', { title: `the newest call sent ${count(c.sent)} of ${count(c.tokens)} tokens, by the newest of ${plural(c.plans, 'plan')}` }, `${short(c.sent)} of ${short(c.tokens)} sent`);

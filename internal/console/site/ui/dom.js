@@ -98,6 +98,10 @@ export function money(d) {
   return sign + '$' + (a < 0.01 ? a.toFixed(4) : a < 0.1 ? a.toFixed(3) : a < 1000 ? a.toFixed(2) : whole.format(Math.round(a)));
 }
 
+// priced writes a sum of money. With models whose prices are not known, it says that the sum is
+// without their calls: "?" if there are no others.
+export const priced = (d, unknown) => (unknown?.length ? (d ? money(d) + '+' : '?') : money(d));
+
 // percent writes a share.
 export const percent = (share) => (share > 0 && share < 0.01 ? '<1%' : Math.round(share * 100) + '%');
 

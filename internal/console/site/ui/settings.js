@@ -29,7 +29,7 @@ export default function settings() {
       const m = await get('models');
       const learnt = m.calibration ?? [];
       const used = new Set(learnt.map((c) => c.model));
-      m.models.sort((a, b) => used.has(b.id) - used.has(a.id)); // those in use first
+      m.models.sort((a, b) => used.has(b.id) - used.has(a.id) || a.id.localeCompare(b.id)); // those in use first
       const filter = el('input', { type: 'search', placeholder: 'Name of a model', 'aria-label': 'Find a model', oninput: () => rows() });
       const body = el('tbody', {});
       const rows = () => {
@@ -39,8 +39,8 @@ export default function settings() {
       };
       rows();
       replace(models,
-        el('h2', {}, 'What providers taught'),
-        learnt.length ? table('Calibration', ['Model', 'Reported / counted', 'Error to expect', 'Calls'], learnt.map(calibration)) : el('p', { class: 'empty' }, 'No provider has reported a count yet: counts are those of the tokenizer.'),
+        el('h2', {}, 'Learnt from providers'),
+        learnt.length ? table('Calibration', ['Model', ['Reported / counted', 'what a provider reports is this many times what is counted here, and for some models a constant more: their frame of a request'], 'Error to expect', 'Calls'], learnt.map(calibration)) : el('p', { class: 'empty' }, 'No provider has reported a count yet: counts are those of the tokenizer.'),
         m.limits?.length ? table('Limits', ['Limit learnt from a refusal', 'Tokens'], m.limits.map((l) => el('tr', {}, el('td', {}, foreign(l.model, 'code')), figure(short(l.tokens))))) : null,
         el('div', { class: 'card-head' }, el('h2', {}, `Models (${count(m.models.length)})`), filter),
         table('Models', ['Model', 'Window', 'Output', 'Input $/M', 'Cached $/M', 'Output $/M'], body, { kind: 'models' }));

@@ -1,11 +1,14 @@
 // Usage: what calls used, cost and saved, by time, model, project or conversation.
 
 import { get, later, turns, zone } from './api.js';
-import { count, el, figure, foreign, link, loading, money, percent, place, plural, short, show, table } from './dom.js';
+import { count, el, figure, foreign, link, loading, money, percent, place, plural, priced, short, show, table } from './dom.js';
 
 const ways = { day: 'day', hour: 'hour', week: 'week', month: 'month', model: 'model', project: 'project', conversation: 'conversation' };
 const spans = { '24h': 'the last 24 hours', '7d': 'the last 7 days', '30d': 'the last 30 days', '365d': 'the last year' };
 const times = new Set(['hour', 'day', 'week', 'month']);
+
+// about writes an estimated sum of money of a row.
+const about = (d, r) => (d || !r.unknown_models?.length ? '~' : '') + priced(d, r.unknown_models);
 
 // columns are [name, what it is, figure]. Estimates have a tilde.
 const columns = [
@@ -15,9 +18,9 @@ const columns = [
   ['Cache read', 'prompt tokens that providers had in their caches', (r) => short(r.cache_read)],
   ['Cache write', 'prompt tokens that providers wrote to their caches', (r) => short(r.cache_write)],
   ['Output', 'tokens of the replies', (r) => short(r.output)],
-  ['Paid', 'by the price table, with cache reads and writes at their prices, and summaries', (r) => money(r.cost + r.summaries)],
-  ['Without', 'had everything been sent: an estimate', (r) => '~' + money(r.without)],
-  ['Saved', 'what was not paid thanks to Oriel: an estimate', (r) => '~' + money(r.without - r.cost - r.summaries)],
+  ['Paid', 'by the price table, with cache reads and writes at their prices, and summaries', (r) => priced(r.cost + r.summaries, r.unknown_models)],
+  ['Without', 'had everything been sent: an estimate', (r) => about(r.without, r)],
+  ['Saved', 'what was not paid thanks to Oriel: an estimate', (r) => (r.without || r.summaries ? '~' + money(r.without - r.cost - r.summaries) : about(0, r))],
 ];
 
 export default function usage({ params, go }) {
@@ -63,7 +66,7 @@ export default function usage({ params, go }) {
 function report(u, titles) {
   const rows = times.has(u.by) ? [...u.rows].reverse() : u.rows; // the newest first
   const saved = u.total.without > 0 ? (u.total.without - u.total.cost - u.total.summaries) / u.total.without : 0;
-  const head = el('div', { class: 'card-head' }, el('h2', {}, `${plural(u.total.calls, 'call')}, ${money(u.total.cost + u.total.summaries)}`, saved >= 0.005 ? `, ${percent(saved)} less than without` : ''),
+  const head = el('div', { class: 'card-head' }, el('h2', {}, `${plural(u.total.calls, 'call')}, ${priced(u.total.cost + u.total.summaries, u.total.unknown_models)}`, saved >= 0.005 ? `, ${percent(saved)} less than without` : ''),
     el('span', { class: 'soft small' }, u.prices.oldest ? `prices of ${u.prices.oldest}${u.prices.newest === u.prices.oldest ? '' : ` to ${u.prices.newest}`}` : ''));
   const line = (r, first, props) => el('tr', props, el('th', { scope: 'row' }, first), columns.map(([, , write]) => figure(write(r))));
   return [head,

@@ -2,7 +2,7 @@
 
 import { get, of, turns, zone } from './api.js';
 import { kinds, largest, unused } from './composition.js';
-import { count, el, foreign, link, loading, money, percent, place, plural, replace, short, show, when } from './dom.js';
+import { count, el, foreign, link, loading, percent, place, plural, priced, replace, short, show, when } from './dom.js';
 import { picker } from './picker.js';
 
 const spans = { '24h': 'the last 24 hours', '7d': 'the last 7 days', '30d': 'the last 30 days' };
@@ -27,9 +27,10 @@ export default function filling({ params, go }) {
     const c = await get('composition', { since: params.since ?? '24h', zone }, signal);
     if (!c.calls) return el('section', { class: 'card' }, el('p', { class: 'empty' }, `No call in ${spans[params.since ?? '24h']}. What fills a window appears here with the first one.`));
     return [
-      el('section', { class: 'card' }, el('div', { class: 'card-head' }, el('h2', {}, `${plural(c.calls, 'call')}, ~${short(c.tokens)} tokens, ${money(c.cost)}`), c.read < c.calls ? el('span', { class: 'tag', title: 'the largest are taken to pieces; of some the bodies are not kept' }, `~ from ${count(c.read)} of ${plural(c.calls, 'call')}`) : null),
-        kinds(c.kinds, { cost: true, sign: '~' })),
-      el('section', { class: 'card' }, el('h2', {}, 'The ten largest things, and what each cost'), largest(c.largest.slice(0, 10), { over: true, sign: '~' })),
+      el('section', { class: 'card' }, el('div', { class: 'card-head' }, el('h2', {}, `${plural(c.calls, 'call')}, ${short(c.tokens)} tokens, ${priced(c.cost, c.unknown_models)} for prompts`), c.read < c.calls ? el('span', { class: 'tag', title: 'the largest are taken to pieces; of some the bodies are not kept' }, `~ from ${count(c.read)} of ${plural(c.calls, 'call')}`) : null),
+        kinds(c.kinds, { cost: true, sign: '~', unknown: c.unknown_models }),
+        el('p', { class: 'soft small' }, 'The sum is what providers counted and charged, without output; its parts are counted by Oriel and add up to it.')),
+      el('section', { class: 'card' }, el('h2', {}, 'The ten largest things, and what each cost'), largest(c.largest.slice(0, 10), { over: true, sign: '~', unknown: c.unknown_models })),
       el('section', { class: 'card' }, el('h2', {}, 'Tools never used'), unused(c.unused) ?? el('p', { class: 'empty' }, 'Every tool that was sent was used.')),
     ];
   }
