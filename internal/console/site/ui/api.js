@@ -75,12 +75,12 @@ export function turns() {
 // zone is the time zone by whose days people count.
 export const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC';
 
-const kinds = ['call', 'truncation', 'condensation', 'resize', 'recall', 'pin', 'undo', 'release', 'overflow', 'fail-open', 'unknown-body', 'unseen', 'unkept-answer', 'unknown-profile', 'invalid-budget', 'dropped'];
+const kinds = ['call', 'truncation', 'condensation', 'resize', 'recall', 'pin', 'undo', 'release', 'overflow', 'fail-open', 'unknown-body', 'unseen', 'unkept-answer', 'unknown-profile', 'invalid-budget', 'dropped', 'running'];
 
 // listen follows the server's events: onevent gets each, onstate whether the line is up. A
 // page that nobody sees has no line, because a browser has only six for a server, in all of
-// its tabs; when it is seen again, onevent gets an event "seen", as others may be missed. The
-// function that is returned ends it.
+// its tabs; when it is seen again, or when another process has written to the history,
+// onevent gets an event "seen", as others may be missed. The function that is returned ends it.
 export function listen(onevent, onstate) {
   let source = null;
   let down = false; // the line was lost
@@ -95,6 +95,7 @@ export function listen(onevent, onstate) {
     for (const kind of kinds) {
       source.addEventListener(kind, (e) => onevent({ kind, ...JSON.parse(e.data) }));
     }
+    source.addEventListener('history', () => onevent({ kind: 'seen' }));
     source.addEventListener('open', () => {
       onstate(true);
       if (down) onevent({ kind: 'seen' });

@@ -2,7 +2,8 @@
 // a message, the plans, what the model saw, a difference or the window is looked at.
 
 import { address, get, later, of, remove, send, turns } from './api.js';
-import { count, el, foreign, link, loading, money, percent, plural, problem, replace, short, show, tokens, when } from './dom.js';
+import { count, el, foreign, link, loading, money, percent, plural, priced, problem, replace, short, show, tokens, when } from './dom.js';
+import { failure } from './failure.js';
 import { VirtualList } from './list.js';
 import { legend, names, Strip } from './strip.js';
 import { messageTab } from './message.js';
@@ -70,9 +71,14 @@ export default function conversation({ args, params, go, title, toast }) {
       params = { ...wanted, call: asked };
       update(wanted);
       if (missed) soon();
-      requestAnimationFrame(() => (state.message ? strip.choose(state.message) : strip.end()));
+      requestAnimationFrame(() => {
+        if (state.message) return strip.choose(state.message);
+        strip.end();
+        list.reveal(s.upto - 1);
+      });
       node.dataset.drawn = 'true';
     } catch (err) {
+      if (err.status === 404) err.hint = 'It was deleted, or its id is another one: the page Conversations has all that there are.';
       if (err.name !== 'AbortError') replace(node, head, problem(err, () => location.reload()));
     }
   }
@@ -81,9 +87,9 @@ export default function conversation({ args, params, go, title, toast }) {
     const c = state.info;
     const saved = c.without > 0 ? 1 - c.cost / c.without : 0;
     replace(head, el('div', { class: 'what' }, foreign(c.title || c.id, 'h1', { class: 'clamp', title: c.title }),
-      el('p', { class: 'sub figure' }, [c.model ? foreign(c.model, 'bdi', { title: 'the model that was asked last' }) : null, plural(c.messages, 'message'), el('span', { title: 'calls that were recorded' }, plural(c.calls, 'call')), c.calls ? el('span', { title: saved >= 0.01 ? `what its calls cost; ~${money(c.without)} had everything been sent` : 'what its calls cost' }, money(c.cost) + (saved >= 0.01 ? ` (−${percent(saved)})` : '')) : null, c.project ? foreign(c.project, 'bdi', { title: 'the project' }) : null, c.private ? el('span', { class: 'tag', title: 'searches from other conversations do not cover it' }, 'private') : null].filter(Boolean).flatMap((p, i) => (i ? [' · ', p] : [p])))),
+      el('p', { class: 'sub figure' }, [c.model ? foreign(c.model, 'bdi', { title: 'the model that was asked last' }) : null, plural(c.messages, 'message'), el('span', { title: c.imported ? 'calls that the imported session lists' : 'calls that were recorded' }, plural(c.calls || c.imported, 'call')), c.calls || c.imported ? el('span', { title: saved >= 0.01 ? `what its calls cost; ~${money(c.without)} had everything been sent` : 'what its calls cost' }, priced(c.cost, c.unknown_models) + (saved >= 0.01 ? ` (−${percent(saved)})` : '')) : null, c.project ? foreign(c.project, 'bdi', { title: 'the project' }) : null, c.private ? el('span', { class: 'tag', title: 'searches from other conversations do not cover it' }, 'private') : null].filter(Boolean).flatMap((p, i) => (i ? [' · ', p] : [p])))),
     el('div', { class: 'actions' },
-      c.holds?.length ? el('button', { type: 'button', onclick: release, title: 'let what was undone leave again in its turn' }, `Release ${plural(c.holds.length, 'undo', 'undos')}`) : null,
+      c.holds?.length ? el('button', { type: 'button', onclick: release, title: 'hold no longer what undos restored: a later cut may leave it out again' }, `Release ${plural(c.holds.length, 'undo', 'undos')}`) : null,
       pinButton, undoButton,
       el('a', { class: 'button', id: 'export', href: address(of(c.id, 'export')), download: '', title: 'save all messages as they came, one a line' }, 'Export'),
       link(`#/recall?conversation=${encodeURIComponent(c.id)}`, { class: 'button' }, 'Search')));
@@ -139,13 +145,19 @@ export default function conversation({ args, params, go, title, toast }) {
         s.budget ? el('span', { title: 'the most tokens that the profile sends' }, 'budget ', el('b', {}, tokens(s.budget, { unit: false }))) : null,
         el('span', {}, foreign(s.model)), el('span', {}, when(s.time)),
         s.plan ? el('button', { type: 'button', class: 'quiet', onclick: () => go({ tab: 'plans', plan: s.plan }) }, `plan ${s.plan}`) : el('span', {}, 'nothing left out'),
-        s.branch ? el('span', { class: 'tag', title: 'the messages of this call are not those of the newest' }, 'another branch') : null));
+        s.branch ? el('span', { class: 'tag', title: 'the messages of this call are not those of the newest' }, 'another branch') : null),
+      failure(s));
     drawActions();
   }
 
   async function showCall(call) {
     const key = String(call ?? '');
-    if (seen.has(key)) return setStrip(seen.get(key), false);
+    const follow = (s) => {
+      setStrip(s, false);
+      strip.follow();
+      if (!state.message) list.reveal(s.upto - 1);
+    };
+    if (seen.has(key)) return follow(seen.get(key));
     try {
       const s = await get(of(name, 'strip'), { call, only: 'verdicts' }, turn('strip'));
       if (s.count !== strip.count || s.branch !== state.strip.branch) {
@@ -156,7 +168,7 @@ export default function conversation({ args, params, go, title, toast }) {
       }
       if (seen.size > 300) seen.clear();
       if (call) seen.set(key, s);
-      setStrip(s, false);
+      follow(s);
     } catch (err) {
       if (err.name !== 'AbortError') replace(callFacts, problem(err, () => showCall(call)));
     }
@@ -194,7 +206,8 @@ export default function conversation({ args, params, go, title, toast }) {
   }
 
   function firstWords(m) {
-    const text = m.parts.map((p) => (p.kind === 'call' ? `${p.name} ${p.text ?? ''}` : p.text || p.media || '').slice(0, 400)).join(' ');
+    const own = m.parts.filter((p) => !/^<system-reminder>/.test(p.text ?? '')); // what the agent put before a person's words
+    const text = (own.length ? own : m.parts).map((p) => (p.kind === 'call' ? `${p.name} ${p.text ?? ''}` : p.text || p.media || '').slice(0, 400)).join(' ');
     return text.slice(0, 800).replace(/\s+/g, ' ').trim().slice(0, 160);
   }
 
@@ -217,7 +230,7 @@ export default function conversation({ args, params, go, title, toast }) {
   async function release() {
     try {
       await send(of(name, 'release'), {});
-      toast('Released: from the next call on, it leaves again in its turn.');
+      toast('Released: a later cut may leave it out again.');
       await reload();
     } catch (err) {
       toast(`${err.detail ?? err.message}`);
@@ -297,7 +310,7 @@ export default function conversation({ args, params, go, title, toast }) {
     },
     key(e) {
       const id = state.message;
-      const inside = e.target.closest('.virtual, [role=tablist], input');
+      const inside = e.target.closest('[role=tablist], input');
       switch (e.key) {
         case 'ArrowRight': case 'ArrowLeft':
           if (inside || !strip.count) return false;

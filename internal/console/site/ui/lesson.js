@@ -8,10 +8,10 @@ export function lesson() {
   const here = location.origin;
   return el('section', { class: 'card lesson' },
     el('h2', {}, 'No call has come through yet'),
-    el('p', { class: 'soft' }, 'Oriel stands between your agent and its provider. Three ways to send the first call; it appears here as soon as it ends.'),
+    el('p', { class: 'soft' }, 'Oriel stands between your agent and its provider. Two ways to send the first call; it appears here while it runs.'),
     el('ol', {},
       step('Start an agent under Oriel: nothing else to set.', 'oriel run -- claude'),
-      step('Or point a program that runs already at this server.', `export ANTHROPIC_BASE_URL=${here}\nexport OPENAI_BASE_URL=${here}/v1`),
-      step('Or watch a whole session without a key and without a network.', 'oriel demo')),
+      step('Or point a program that runs already at this server.', `export ANTHROPIC_BASE_URL=${here}\nexport OPENAI_BASE_URL=${here}/v1`)),
+    el('p', { class: 'soft small' }, el('code', {}, 'oriel demo'), ' plays a whole session without a key or a network. It has a history and a console of its own, and prints its address.'),
     el('p', { class: 'soft small' }, 'Sessions that you have already: ', el('code', {}, 'oriel import ~/.claude/projects'), ' makes them searchable here.'));
 }

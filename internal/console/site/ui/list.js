@@ -82,14 +82,17 @@ export class VirtualList {
   // choose marks a row and brings it into view.
   choose(i, scroll = true) {
     this.chosen = i;
-    if (scroll && i >= 0) {
-      const y = i * this.rowHeight;
-      const top = this.node.scrollTop * this.ratio;
-      if (y < top || y + this.rowHeight > top + this.node.clientHeight) {
-        this.node.scrollTop = Math.max(0, y - this.node.clientHeight / 2) / this.ratio;
-      }
-    }
+    if (scroll && i >= 0) this.reveal(i);
     this.ask();
+  }
+
+  // reveal brings a row into view.
+  reveal(i) {
+    const y = i * this.rowHeight;
+    const top = this.node.scrollTop * this.ratio;
+    if (y < top || y + this.rowHeight > top + this.node.clientHeight) {
+      this.node.scrollTop = Math.max(0, y - this.node.clientHeight / 2) / this.ratio;
+    }
   }
 
   open(i) {

@@ -27,7 +27,7 @@ let stopListening = () => {};
 function read() {
   const [path, query = ''] = location.hash.replace(/^#\/?/, '').split('?');
   const [name, ...args] = path.split('/').map(decode);
-  return { name: pages[name] ? name : '', args, params: Object.fromEntries(new URLSearchParams(query)) };
+  return { name: Object.hasOwn(pages, name) ? name : '', args, params: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 function decode(part) {
@@ -74,7 +74,8 @@ function route() {
     else a.removeAttribute('aria-current');
   }
   scrollTo(0, 0);
-  if (!first) main.focus({ preventScroll: true });
+  if (page.focus && !matchMedia('(pointer: coarse)').matches) page.focus();
+  else if (!first) main.focus({ preventScroll: true });
 }
 
 function title(text) {
@@ -103,7 +104,11 @@ addEventListener('keydown', (e) => {
   else if (e.key === '/') {
     const search = main.querySelector('input[type=search]');
     if (search) search.focus();
-    else location.hash = '#/conversations';
+    else { // at once, so that what is typed next reaches the box
+      history.pushState(null, '', '#/conversations');
+      route();
+      main.querySelector('input[type=search]').focus();
+    }
   } else if (!now?.page.key?.(e)) return;
   e.preventDefault();
 });

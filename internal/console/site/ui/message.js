@@ -35,9 +35,25 @@ function draw(m, context, strip) {
       context.state.call ? [el('dt', {}, 'At this call'), el('dd', {}, names[verdict], hidden ? [` by ${m.plan}`, m.reason ? ': ' : '', foreign(m.reason ?? '')] : null)] : null,
       el('dt', {}, 'Time'), el('dd', {}, when(m.time)),
       m.history?.length ? [el('dt', {}, 'So far'), el('dd', {}, el('ul', {}, m.history.map((h) => el('li', {}, when(h.time), ` ${h.plan}${h.call ? ` at call ${count(h.call)}` : ''}: ${names[h.verdict] ?? h.verdict}`, h.reason ? [', ', foreign(h.reason)] : null))))] : null,
-      recalled.length ? [el('dt', {}, 'Recalled'), el('dd', {}, recalled.map((r) => el('div', {}, r.into === m.id ? ['a passage of ', source(r, context), ` stands in it, ${plural(r.tokens, 'token')}`] : ['a passage of it stands in ', jump(r.into, context)])))] : null,
-      m.variants ? [el('dt', {}, 'Forms'), el('dd', {}, `it came in ${plural(m.variants, 'further form')}`)] : null),
+      recalled.length ? [el('dt', {}, 'Recalled'), el('dd', {}, passages(recalled, m.id, context))] : null,
+      m.variants ? [el('dt', {}, 'Forms'), el('dd', {}, `it was sent in ${plural(m.variants + 1, 'form')}: the same words, other bytes`)] : null),
     m.parts.length ? m.parts.map(part) : whole('(no text)'));
+}
+
+// passages says which passages stand in a message, and where passages of it stand.
+function passages(recalled, id, context) {
+  const into = recalled.filter((r) => r.into === id);
+  const from = recalled.filter((r) => r.into !== id);
+  const tokens = into.reduce((sum, r) => sum + r.tokens, 0);
+  return [
+    into.length ? el('div', {}, `${plural(into.length, 'passage')} in it, ${plural(tokens, 'token')}, of `, few(into, (r) => `${r.conversation} ${r.id}`, (r) => source(r, context))) : null,
+    from.length ? el('div', {}, 'passages of it stand in ', few(from, (r) => r.into, (r) => jump(r.into, context))) : null];
+}
+
+// few draws the first of what has different names.
+function few(all, name, draw) {
+  const once = [...new Map(all.map((r) => [name(r), r])).values()];
+  return [once.slice(0, 6).flatMap((r, i) => [i ? ', ' : '', draw(r)]), once.length > 6 ? ` and ${plural(once.length - 6, 'other')}` : ''];
 }
 
 const jump = (id, context) => el('button', { type: 'button', class: 'quiet', onclick: () => context.go({ message: id, tab: null }) }, `message ${count(id)}`);

@@ -2,7 +2,7 @@
 
 import { get, later, zone } from './api.js';
 import { bars } from './chart.js';
-import { bytes, clock, count, day, duration, el, foreign, link, loading, money, percent, place, plural, problem, replace, short, when } from './dom.js';
+import { bytes, clock, count, day, duration, el, foreign, link, loading, money, percent, place, plural, priced, problem, replace, short, when } from './dom.js';
 import { lesson } from './lesson.js';
 
 const day24 = 24 * 3600e3;
@@ -18,23 +18,36 @@ export default function overview() {
   const node = el('div', { class: 'stack' }, el('h1', { class: 'unseen' }, 'Overview'), figures,
     el('div', { class: 'columns' }, el('div', { class: 'stack' }, hours, days, health), el('div', { class: 'stack' }, feedCard)));
   let rows = [];
+  let running = [];
+  let ticking = null; // while calls run
 
   async function refresh() {
     try {
       const o = await get('overview', { zone });
-      const none = o.store.messages === 0 && o.live.length === 0;
+      const none = o.store.messages === 0 && o.live.length === 0 && o.running.length === 0;
       for (const part of [hours, days, feedCard, health]) part.hidden = none;
       replace(figures, none ? lesson() : [stats(o), minor(o)]);
       rows = o.live;
-      drawFeed();
+      nowRuns(o.running);
       replace(health, el('h2', { id: 'health' }, 'Health'), healthOf(o));
     } catch (err) {
       replace(figures, problem(err, refresh));
     }
   }
 
+  // nowRuns shows the calls that have not ended. Their times count on.
+  function nowRuns(calls) {
+    running = calls.map((c) => ({ ...c, title: c.title || titleOf(c.conversation), since: Date.now() - c.ms }));
+    clearInterval(ticking);
+    ticking = running.length ? setInterval(drawFeed, 1000) : null;
+    drawFeed();
+  }
+
+  const titleOf = (conversation) => rows.find((r) => r.conversation === conversation)?.title;
+
   function drawFeed() {
-    replace(feed, rows.length ? rows.slice(0, 14).map(call) : el('li', { class: 'soft' }, el('span', { class: 'all' }, 'None today.')));
+    const known = running.filter((c) => !rows.some((r) => r.id === c.id));
+    replace(feed, rows.length + known.length ? [...known.map(runs), ...rows.slice(0, 14).map(call)] : el('li', { class: 'soft' }, el('span', { class: 'all' }, 'None today.')));
   }
 
   async function charts() {
@@ -57,14 +70,20 @@ export default function overview() {
     title: 'Overview',
     event(e) {
       if (e.kind === 'call') {
-        const title = rows.find((r) => r.conversation === e.conversation)?.title;
+        const title = titleOf(e.conversation);
         rows = [{ time: e.time, conversation: e.conversation, call: e.call, id: e.call, model: e.model, title, came: e.tokens_before ?? 0, sent: e.tokens_after ?? 0, plan: e.plan, ms: e.ms, error: e.error }, ...rows.filter((r) => r.id !== e.call)].slice(0, 20);
         drawFeed();
+      }
+      if (e.kind === 'running') {
+        nowRuns(e.running);
+        if (!rows.length || running.some((c) => !c.title)) soon(); // the event has no titles
+        return;
       }
       soon();
       redraw();
     },
     stop() {
+      clearInterval(ticking);
       soon.stop();
       redraw.stop();
     },
@@ -82,7 +101,7 @@ function stats(o) {
   return el('dl', { class: 'stats' },
     stat('Calls today', count(t.calls), t.failed ? `${count(t.failed)} not answered` : t.calls ? 'all answered' : 'none since midnight', 'calls to providers since midnight'),
     stat('Tokens sent', short(t.tokens.sent), t.tokens.left_out > 0 ? `of ~${short(would)}: ${percent(t.tokens.left_out / would)} left out` : t.calls ? 'everything that came' : null, `${count(t.tokens.sent)} prompt tokens went to providers; ${count(t.tokens.left_out)} were left out`),
-    stat('Paid', money(paid), t.money.saved > 0.00005 ? `~${money(t.money.without)} had everything been sent` : 'with the cache of providers', 'by the price table, with cache reads and writes at their prices, and summaries'),
+    stat('Paid', priced(paid, t.money.unknown_models), t.money.saved > 0.00005 ? `~${money(t.money.without)} had everything been sent` : 'with the cache of providers', 'by the price table, with cache reads and writes at their prices, and summaries'),
     stat('Read from cache', t.tokens.sent ? percent(t.tokens.cache_read / t.tokens.sent) : '–', `${short(t.tokens.cache_read)} read, ${short(t.tokens.cache_write)} written`, 'prompt tokens that providers had in their caches'));
 }
 
@@ -90,7 +109,7 @@ function minor(o) {
   const t = o.today;
   return el('dl', { class: 'stats minor' },
     stat('Cuts', count(t.cuts), 'windows made smaller', 'a cut stays for the following calls, so that caches stay warm'),
-    stat('Recalls', count(t.recalls), 'passages that Oriel brought back', 'passages that had left and that a call needed'),
+    stat('Recalls', count(t.recalls), `calls, with ${plural(t.passages, 'passage')}`, 'calls for which Oriel brought back passages that had left'),
     stat('Conversations', count(o.conversations.count), plural(o.conversations.active, 'active today', 'active today'), 'conversations of this history, and those with a call since midnight'),
     stat('History', bytes(o.store.disk || o.store.stored), plural(o.store.messages, 'message'), o.store.disk ? 'what the data folder takes on the disk' : 'the size of your history in the store'));
 }
@@ -104,6 +123,7 @@ function healthOf(o) {
     el('dt', {}, 'Failed open'), el('dd', {}, fails.total ? `${plural(fails.total, 'call')} went on without a part of Oriel` : 'never since the start'),
     el('dt', { title: 'how far Oriel\u2019s counts of tokens were from what providers reported' }, 'Counting error'), el('dd', {}, c.calls ? `${(c.error * 100).toFixed(1)}% on average, over ${plural(c.calls, 'call')}` : 'not known: no provider has reported a count today', c.models.length > 1 ? el('ul', { class: 'small soft' }, c.models.slice(0, 5).map((m) => el('li', {}, foreign(m.model), ` ${(m.error * 100).toFixed(1)}%, ${plural(m.calls, 'call')}`))) : null),
     el('dt', { title: 'what providers accept, learnt from requests that they refused' }, 'Learnt limits'), el('dd', {}, o.limits.length ? el('ul', {}, o.limits.slice(0, 5).map(limit), o.limits.length > 5 ? el('li', {}, link('#/settings', {}, `${count(o.limits.length - 5)} more`)) : null) : 'none: no provider has refused a request as too large')),
+  o.unread?.length ? [el('h3', { title: 'nothing of these requests is recorded or cut' }, 'Not read'), el('ul', { class: 'small' }, o.unread.slice(0, 5).map((u) => el('li', {}, `${count(u.count)} × `, foreign(u.client || 'a client without a name'), ' ', foreign(u.path), ' ', el('span', { class: 'soft' }, foreign(u.why), ' ', when(u.last)))))] : null,
   fails.reasons?.length ? el('ul', { class: 'small' }, fails.reasons.slice(0, 5).map((r) => el('li', {}, `${count(r.count)} × `, foreign(r.reason || r.kind), ' ', el('span', { class: 'soft' }, when(r.last))))) : null,
   el('p', { class: 'soft small' }, `Version ${o.version}, up since `, when(o.started))];
 }
@@ -119,12 +139,21 @@ function waiting(queue, spool) {
 
 const limit = (l) => el('li', { title: l.conversation ? 'of one conversation, until another confirms it' : null }, foreign(l.model), ` ${short(l.tokens)} tokens `, el('span', { class: 'soft' }, 'since ', when(l.at)));
 
+// runs is a row for a call that has not ended.
+function runs(c) {
+  return el('li', { class: 'runs' },
+    when(c.began),
+    el('span', { class: 'line' }, c.title ? link(place(c.conversation), {}, foreign(c.title)) : 'a new conversation'),
+    el('span', { class: 'figure', title: 'since the request came' }, `running ${duration(Date.now() - c.since)}`),
+    el('span', { class: 'under figure' }, foreign(c.model || 'unknown model'), c.sent ? el('span', {}, c.sent < c.came ? `${short(c.came)} → ${short(c.sent)}` : `${short(c.sent)} tokens`) : null));
+}
+
 function call(c) {
   const cut = c.sent < c.came;
   return el('li', {},
     when(c.time),
     el('span', { class: 'line' }, c.conversation ? link(place(c.conversation, { call: c.call }), {}, foreign(c.title || c.conversation)) : 'a call'),
-    el('span', { class: 'figure', title: 'what the call cost' }, c.cost ? money(c.cost) : ''),
+    el('span', { class: 'figure', title: 'what the call cost' }, c.priced ? (c.cost ? money(c.cost) : '') : c.error || c.priced === undefined ? '' : '?'),
     el('span', { class: 'under figure' }, foreign(c.model || 'unknown model'), el('span', { title: cut ? `${count(c.came)} tokens came, ${count(c.sent)} were sent` : `${count(c.sent)} tokens came and were sent` }, cut ? `${short(c.came)} → ${short(c.sent)}` : `${short(c.sent)} tokens`),
       c.ms ? el('span', { title: 'from the request to the end of the answer' }, duration(c.ms)) : null,
       cut && c.plan ? el('span', { class: 'tag on', title: 'the plan by which something was left out' }, `✂ ${c.plan}`) : null, c.error ? foreign(c.error, 'span', { class: 'wrong' }) : null));

@@ -58,7 +58,7 @@ function plan(p, context, current) {
       current ? el('span', { class: 'tag on' }, 'of this call') : null, p.held ? el('span', { class: 'tag' }, 'undone') : null),
       el('span', {}, p.left && !p.held ? el('button', { type: 'button', class: 'undo', onclick: preview }, 'Undo…') : null)),
     el('p', {}, foreign(p.why, 'span')),
-    el('p', { class: 'soft small' }, [p.left ? `${plural(size(p.left), 'message')} changed, ${short(p.left_tokens)} tokens` : '', p.back ? `${plural(size(p.back), 'message')} came back` : '', `policy ${p.policy}`, `budget ${short(p.budget)}`].filter(Boolean).join(' · ')),
+    el('p', { class: 'soft small' }, [p.left ? `${plural(size(p.left), 'message')} changed, which took ${short(p.left_tokens)} tokens` : '', p.back ? `${plural(size(p.back), 'message')} came back` : '', `policy ${p.policy}`, `budget ${short(p.budget)}`].filter(Boolean).join(' · ')),
     p.warnings?.map((w) => foreign(w, 'p', { class: 'small' })),
     offer, details);
   return { id: p.id, node, details, load, preview };
@@ -86,7 +86,7 @@ function spans(box, p, context) {
     return [
       el('ul', { class: 'spans' }, whole.spans.slice(0, 200).map((s) => el('li', {},
         el('button', { type: 'button', class: 'quiet', onclick: () => context.go({ message: s.first, tab: null }) }, s.first === s.last ? count(s.first) : `${count(s.first)}–${count(s.last)}`),
-        el('span', { class: 'soft', title: 'tokens, an estimate' }, '~' + short(s.tokens)),
+        el('span', { class: 'soft', title: 'tokens that the window lost, as counted here' }, short(s.tokens)),
         el('span', { class: 'words' }, names[s.verdict] ?? s.verdict, s.reason ? [': ', foreign(s.reason)] : null, el('br'), foreign(s.words, 'span', { class: 'soft' }))))),
       whole.inserted?.map((i) => el('details', {}, el('summary', {}, `${i.kind} put into message ${count(i.into)}, ${plural(i.tokens, 'token')}`), foreign(i.text, 'pre', { class: 'text' })))];
   });
@@ -115,12 +115,13 @@ async function undo(box, p, context) {
       }
     } }, `Undo ${p.id}`);
     const none = !u.back;
+    const other = none ? await send(context.of('undo'), { preview: true }).catch(() => null) : null; // the newest that left something out
     replace(box, el('div', { class: 'preview', role: 'group', 'aria-label': `Undo of ${p.id}`, onkeydown: (e) => { if (e.key === 'Escape') close(); } },
-      none ? el('p', {}, 'There is nothing to bring back: it is held already, or was shown all along.') : [
-        el('p', {}, el('b', {}, 'Comes back: '), `${plural(u.back_ids.length, 'message')} (${few(u.back)}), ${short(u.back_tokens)} tokens.`),
-        el('p', {}, el('b', {}, 'Must leave for it: '), u.leaves ? `${plural(u.leaves_ids.length, 'message')} (${few(u.leaves)}), ${short(u.leaves_tokens)} tokens${u.newer ? ', some of them newer' : ''}.` : 'nothing, as the newest call shows it.'),
+      none ? el('p', {}, p.held ? 'It is undone already.' : `${p.id} left nothing out that is not shown again already.`, other?.back && other.plan !== p.id ? ` The newest plan with something to bring back is ${other.plan}.` : null) : [
+        el('p', {}, el('b', {}, 'Comes back: '), `${plural(u.back_ids.length, 'message')} (${few(u.back)}), ${short(u.back_tokens)} tokens more.`),
+        el('p', {}, el('b', {}, 'Must leave for it: '), u.leaves || u.leaves_tokens > 0 ? `${u.leaves ? `${plural(u.leaves_ids.length, 'message')} (${few(u.leaves)})` : 'parts of others'}, of which the window loses ${short(u.leaves_tokens)} tokens${u.newer ? ', some of them newer' : ''}.` : 'nothing, as the newest call shows it.'),
         el('p', { class: 'soft small' }, 'On the strip: framed is what comes back, dashed what would leave. It takes effect with the next call, and the provider reads the changed part anew.')],
-      el('div', { class: 'actions' }, none ? null : yes, el('button', { type: 'button', onclick: close }, none ? 'Close' : 'Cancel'))));
+      el('div', { class: 'actions' }, none ? null : yes, other?.back && other.plan !== p.id ? el('button', { type: 'button', onclick: () => context.go({ plan: other.plan, preview: '1' }) }, `Undo ${other.plan}…`) : null, el('button', { type: 'button', onclick: close }, none ? 'Close' : 'Cancel'))));
     const pane = box.closest('.inspector').getBoundingClientRect();
     box.closest('.inspector').scrollTop += Math.max(0, box.getBoundingClientRect().bottom + 16 - pane.bottom);
     if (!none) yes.focus({ preventScroll: true });

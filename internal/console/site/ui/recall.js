@@ -58,6 +58,7 @@ export default function recall({ params, go }) {
   return {
     node,
     title: 'Recall',
+    focus: params.q ? null : () => query.focus(),
     update(p) {
       params = p;
       fields();
@@ -75,7 +76,8 @@ function result(r, asked, titles) {
     el('section', { class: 'card' },
       el('div', { class: 'card-head' }, el('h2', {}, r.passages.length ? `${plural(r.passages.length, 'passage')} would be shown` : 'Nothing would be shown'),
         el('span', { class: 'soft small figure' }, [`${plural(r.tokens, 'token')}`, duration(r.took_ms), x.certainty !== undefined ? `certainty ${x.certainty.toFixed(2)}` : null, x.floor !== undefined ? `floor ${x.floor.toFixed(2)}` : null].filter(Boolean).join(' · '))),
-      r.mode !== asked.mode ? el('p', { class: 'soft small' }, `By ${modes[r.mode]} alone: the vectors are not ready yet. Ask again in a moment.`) : null,
+      r.mode !== asked.mode ? el('p', { class: 'soft small' }, `By ${modes[r.mode]} alone: the vectors are not ready yet. Ask again in a moment.`)
+        : r.unembedded ? el('p', { class: 'soft small' }, `${plural(r.unembedded, 'passage')} by words alone so far: the vectors are read or made meanwhile. Ask again in a moment.`) : null,
       best.length ? best.map((p) => passage(p, titles, x.floor)) : el('p', { class: 'empty' }, 'Nothing in the history is near enough to the query. Below is what came nearest, and by how much it missed.')),
     x.missed?.length ? el('section', { class: 'card' }, el('h2', {}, 'Missed, and why'), x.missed.slice(0, 20).map((p) => passage(p, titles, x.floor, p.why))) : null,
     r.text ? el('section', { class: 'card' }, el('h2', {}, 'What a model would be shown'), foreign(r.text, 'pre', { class: 'text', tabindex: '0' })) : null,

@@ -288,6 +288,14 @@ export class Strip {
     if (this.x && !this.map.hidden) this.pane.scrollLeft = this.x[Math.min(this.upto, this.count)] - this.pane.clientWidth + 40;
   }
 
+  // follow scrolls to the end of what a call had, if that is not in view.
+  follow() {
+    if (!this.x) return;
+    const end = this.x[Math.min(this.upto, this.count)];
+    const { scrollLeft, clientWidth } = this.pane;
+    if (end < scrollLeft || end > scrollLeft + clientWidth) this.end();
+  }
+
   stop() {
     this.resize.disconnect();
     for (const m of this.schemes) m.removeEventListener('change', this.recolour);
@@ -404,5 +412,5 @@ export function legend() {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { if (canvas.isConnected) paint(); });
     return el('span', {}, canvas, names[verdict]);
   };
-  return el('p', { class: 'verdicts' }, verdictOf.map(draw), el('span', {}, '★ pinned'), el('span', {}, '◆ recalled, with a line from its source'), el('span', {}, '● a person speaks'), el('span', {}, '▔ held by an undo'));
+  return el('p', { class: 'verdicts' }, verdictOf.map(draw), el('span', {}, '★ pinned'), el('span', {}, '◆ recalled, with a line from its source'), el('span', {}, '● a person speaks'), el('span', {}, '■ system'), el('span', {}, '▔ held by an undo'));
 }
