@@ -122,7 +122,8 @@ func TestHostileContentStaysText(t *testing.T) {
 	st := stripAt(t, a.ID, 2)
 	at := "#/conversation/" + escape(a.ID)
 	states := []string{"#/conversations", "", "#/usage?by=project", "#/usage?by=conversation", "#/window?since=24h", "#/window?conversation=" + escape(a.ID), "#/recall?q=" + escape(hostile[:100]),
-		at + "?tab=sent", at + "?tab=sent&raw=bytes", at + "?tab=diff", at + "?tab=plans", at + "?tab=window"}
+		"#/constructor", "#/__proto__/x", "#/toString?a=b", at + "?tab=sent", at + "?tab=sent&raw=bytes", at + "?tab=diff", at + "?tab=plans", at +
+			"?tab=window"}
 	for id := range st.Count {
 		states = append(states, fmt.Sprintf("%s?message=%d", at, id+1))
 	}
