@@ -186,7 +186,13 @@ const maxPicture = 45_000
 func shot(tab context.Context, path, at, theme string, width int64, webp bool) error {
 	ctx, cancel := context.WithTimeout(tab, time.Minute)
 	defer cancel()
-	err := chromedp.Do(ctx, screen(theme, width), chromedp.Navigate("about:blank"), chromedp.Navigate(at), settled())
+	draw := func() error {
+		return chromedp.Do(ctx, screen(theme, width), chromedp.Navigate("about:blank"), chromedp.Navigate(at), settled())
+	}
+	err := draw()
+	for tries := 0; err != nil && tries < 3 && strings.Contains(err.Error(), "Cannot find context"); tries++ {
+		err = draw() // it was asked while the page before it went away
+	}
 	if err != nil {
 		return err
 	}
