@@ -17,10 +17,16 @@ type Place struct {
 	Home string
 	// Getenv reads a variable.
 	Getenv func(string) string
+	// StatusLine has Claude Code show Oriel's figures in its status line.
+	StatusLine bool
 }
 
 // Agents returns the names of the agents that can be set up.
 func Agents() []string { return []string{"aider", "claude-code", "codex", "gemini-cli", "opencode"} }
+
+// Calls reports whether the calls of an agent that is set up go through the proxy. Otherwise
+// it only searches the history there.
+func Calls(agent string) bool { return agent != "gemini-cli" }
 
 // ByHand are agents whose configuration is not a file, or is in a form that is not changed
 // here, with what to do.
@@ -56,6 +62,11 @@ func New(agent, base string, at Place) (*Plan, []string, error) {
 			{filepath.Join(folder, "settings.json"), []Edit{{Path: []string{"env", "ANTHROPIC_BASE_URL"}, Value: url}}},
 			{state, []Edit{{Path: []string{"mcpServers", "oriel"}, Value: `{ "type": "http", "url": ` + mcp + ` }`}}},
 		}
+		if at.StatusLine {
+			files[0].edits = append(files[0].edits, Edit{Path: []string{"statusLine"}, Value: `{ "type": "command", "command": "oriel statusline" }`})
+		} else {
+			notes = append(notes, "with --statusline Claude Code shows Oriel's figures in its status line, too")
+		}
 		notes = append(notes, "close Claude Code before --write: it writes "+state+" itself")
 	case "codex":
 		folder := at.Getenv("CODEX_HOME")
@@ -84,7 +95,7 @@ func New(agent, base string, at Place) (*Plan, []string, error) {
 	default:
 		return nil, nil, fmt.Errorf("no agent is called %q: there are %s", agent, strings.Join(Agents(), ", "))
 	}
-	p := &Plan{Agent: agent}
+	p := &Plan{Agent: agent, URL: base}
 	for _, f := range files {
 		c, err := newChange(f.name, f.edits)
 		if err != nil {
@@ -114,8 +125,8 @@ func codexEdits(file, v1 string) ([]Edit, []string) {
 			Base string `toml:"base_url"`
 		} `toml:"model_providers"`
 	}
-	if data, err := os.ReadFile(file); err == nil {
-		_, _ = toml.Decode(string(data), &settings) // newChange reports what is wrong
+	if _, text, _, err := read(file); err == nil {
+		_, _ = toml.Decode(text, &settings) // newChange reports what is wrong
 	}
 	if name := settings.Provider; name != "" && name != "openai" {
 		if settings.Providers[name].Base == "" {

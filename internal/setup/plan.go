@@ -41,7 +41,9 @@ type Change struct {
 
 // Plan is the change of an agent's configuration.
 type Plan struct {
-	Agent   string   `json:"agent"`
+	Agent string `json:"agent"`
+	// URL is the address of the proxy.
+	URL     string   `json:"url,omitempty"`
 	Changes []Change `json:"changes"`
 }
 
@@ -150,15 +152,23 @@ func verify(path, text string, e Edit) error {
 // Diff returns the difference that the change makes, as lines with -, + and blanks.
 func (c *Change) Diff() string { return diff(c.before, c.after) }
 
+// Fresh returns an error if a record has changes that were made before and not taken back.
+func (p *Plan) Fresh(record string) error {
+	if _, err := os.Stat(record); err == nil {
+		return fmt.Errorf("%s is set up already, in another way: oriel setup %s --undo takes that back, then write this", p.Agent, p.Agent)
+	}
+	return nil
+}
+
 // Write makes the changes. It records them in a file first, so that Undo can take them back
 // whenever the program dies. After an error the files are as they were.
 func (p *Plan) Write(record string) (err error) {
-	if _, err := os.Stat(record); err == nil {
-		return fmt.Errorf("%s is set up already: oriel setup %s --undo takes it back first", p.Agent, p.Agent)
+	if err := p.Fresh(record); err != nil {
+		return err
 	}
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.Existed {
-			c.Backup = c.File + ".oriel-backup"
+			c.Backup = unused(c.File + ".oriel-backup")
 		}
 	}
 	data, err := json.MarshalIndent(p, "", "  ")
@@ -178,6 +188,15 @@ func (p *Plan) Write(record string) (err error) {
 		}
 	}
 	return nil
+}
+
+// unused returns a path at which there is nothing: path, or one with a number behind it.
+func unused(path string) string {
+	for n, name := 2, path; ; n, name = n+1, fmt.Sprint(path, "-", n) {
+		if _, err := os.Lstat(name); err != nil {
+			return name
+		}
+	}
 }
 
 // write makes one change.
@@ -246,6 +265,19 @@ func replace(path, text string, mode fs.FileMode) error {
 		os.Remove(f.Name())
 	}
 	return err
+}
+
+// Recorded returns the plans that are recorded in a folder.
+func Recorded(folder string) []Plan {
+	var plans []Plan
+	for _, agent := range Agents() {
+		var p Plan
+		data, err := os.ReadFile(filepath.Join(folder, agent+".json"))
+		if err == nil && json.Unmarshal(data, &p) == nil {
+			plans = append(plans, p)
+		}
+	}
+	return plans
 }
 
 // Undo takes back what a record has. It returns what was done to each file.

@@ -520,3 +520,32 @@ func TestAChangeThatWasNotMadeIsUndone(t *testing.T) {
 		t.Error("the record is left")
 	}
 }
+
+// A file that has the name of the copy is somebody's: it stays as it is.
+func TestABackupOfOthersStays(t *testing.T) {
+	const mine = "model = \"gpt-5\"\n"
+	at := newHome(t, map[string]string{".codex/config.toml": mine, ".codex/config.toml.oriel-backup": "somebody's"})
+	record := filepath.Join(t.TempDir(), "codex.json")
+	p, _, err := New("codex", base, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write(record); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, at, ".codex/config.toml.oriel-backup-2"); got != mine {
+		t.Errorf("the copy is %q", got)
+	}
+	if _, err := Undo(record); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, at, ".codex/config.toml.oriel-backup"); got != "somebody's" {
+		t.Errorf("what was there is %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(at.Home, ".codex/config.toml.oriel-backup-2")); err == nil {
+		t.Error("the copy is still there")
+	}
+	if got := text(t, at, ".codex/config.toml"); got != mine {
+		t.Errorf("the file is %q", got)
+	}
+}
