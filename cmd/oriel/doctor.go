@@ -15,8 +15,9 @@ import (
 func doctorCommand() *cobra.Command {
 	var asJSON, health bool
 	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Check the installation",
+		Use:        "doctor",
+		SuggestFor: []string{"check", "health"},
+		Short:      "Check the installation",
 		Long: `Check what Oriel needs and how agents are configured: settings, data folder, history,
 disk, port, providers, proxy variables, clock, kernels, memory, open files, base URLs,
 Claude Code and Codex. Each check prints a line with ok, warning or FAILED, what was
@@ -41,7 +42,7 @@ its calls go through.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		home, _ := os.UserHomeDir() // if it is empty, there are no agents' files
 		here, _ := os.Getwd()
-		d := doctor{env: os.Environ(), home: home, here: here, now: time.Now, build: thisBuild()}
+		d := doctor{env: os.Environ(), home: home, here: here, now: time.Now, build: thisBuild(), listens: listens}
 		sources, err := flags.sources()
 		if err != nil {
 			return err
@@ -86,6 +87,7 @@ type doctor struct {
 	home, here string
 	now        func() time.Time
 	build      buildInfo
+	listens    func(ctx context.Context, at string) bool
 }
 
 // examine runs all checks; those that use the network run in parallel with the

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	agents "github.com/oriel-context/oriel/internal/setup"
 )
 
 // checkAgents reports where programs of this environment, Claude Code and
@@ -24,7 +27,8 @@ func (d *doctor) checkAgents() []finding {
 		findings = append(findings, d.checkVariable(v.name, v.vendor))
 	}
 	findings = append(findings, d.checkClaude()...)
-	return append(findings, d.checkCodex()...)
+	findings = append(findings, d.checkCodex()...)
+	return append(findings, d.checkOtherAgents()...)
 }
 
 func (d *doctor) checkVariable(name, vendor string) finding {
@@ -32,20 +36,60 @@ func (d *doctor) checkVariable(name, vendor string) finding {
 	if base == "" {
 		return finding{name, fine, "not set: programs started here go straight to " + vendor + " unless told otherwise", ""}
 	}
-	return d.judgeBase(name, base, "set", d.baseFor(vendor))
+	return d.judgeBase(name, base, "set", d.baseFor(vendor), "unset "+name)
 }
 
-// judgeBase reports whether a base URL leads to the proxy.
-func (d *doctor) judgeBase(check, base, where, want string) finding {
+// judgeBase reports whether a base URL leads to a proxy that runs. direct is how to do
+// without one.
+func (d *doctor) judgeBase(check, base, where, want, direct string) finding {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil || u.Host == "":
 		return finding{check, warning, where + ", but no URL", "make it " + want}
+	case d.unserved(u):
+		return finding{check, failed, fmt.Sprintf("%s to %s, a proxy that is not running", where, place(u)),
+			"start it with oriel serve, have it started always with oriel service install, or " + direct}
 	case !d.leadsHere(u):
 		return finding{check, warning, fmt.Sprintf("%s to %s, past the proxy at %s", where, place(u), d.proxy.Listen), "make it " + want}
 	}
 	return finding{check, fine, fmt.Sprintf("%s to the proxy at %s", where, u.Host), ""}
 }
+
+// unserved reports whether nothing listens at a URL of this machine.
+func (d *doctor) unserved(u *url.URL) bool {
+	if !d.leadsHere(u) && !isLoopback(u.Hostname()) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), portTimeout)
+	defer cancel()
+	port := cmp.Or(u.Port(), map[string]string{"https": "443"}[u.Scheme], "80")
+	return !d.listens(ctx, net.JoinHostPort(u.Hostname(), port))
+}
+
+// checkOtherAgents reports the agents that oriel setup has set up, if the proxy that they
+// call is not running.
+func (d *doctor) checkOtherAgents() []finding {
+	dir, err := d.data.folder()
+	if err != nil {
+		return nil // checkFolder reports it
+	}
+	var findings []finding
+	for _, p := range agents.Recorded(filepath.Join(dir, "setup")) {
+		u, err := url.Parse(p.URL)
+		if p.Agent == "claude-code" || p.Agent == "codex" || err != nil || !d.unserved(u) {
+			continue // the first two have checks of their own
+		}
+		if !agents.Calls(p.Agent) {
+			findings = append(findings, finding{p.Agent, warning, "set up to search a history whose server is not running", "start it with oriel serve, or " + undoSetup(p.Agent)})
+			continue
+		}
+		findings = append(findings, d.judgeBase(p.Agent, p.URL, "set up to send its calls", "", undoSetup(p.Agent)))
+	}
+	return findings
+}
+
+// undoSetup is how an agent is made to call its provider again.
+func undoSetup(agent string) string { return "oriel setup " + agent + " --undo" }
 
 // baseFor returns the base URL that leads a vendor's clients to the proxy.
 func (d *doctor) baseFor(vendor string) string {
@@ -142,7 +186,7 @@ func (d *doctor) checkClaude() []finding {
 	if base == "" {
 		return []finding{{name, warning, "its calls go straight to Anthropic", fmt.Sprintf(`to use the proxy, start it with oriel run -- claude, or set ANTHROPIC_BASE_URL to %s, in the environment or under "env" in %s`, want, filepath.Join(user, "settings.json"))}}
 	}
-	return []finding{d.judgeBase(name, base, where+" sends its calls", want)}
+	return []finding{d.judgeBase(name, base, where+" sends its calls", want, undoSetup("claude-code"))}
 }
 
 // checkCodex checks Codex's settings. It reports nothing if Codex is not
@@ -177,5 +221,5 @@ func (d *doctor) checkCodex() []finding {
 		return []finding{{name, warning, "its calls go straight to OpenAI, whatever OPENAI_BASE_URL says",
 			fmt.Sprintf("to use the proxy, start it with oriel run -- codex, or set %s to %q in %s", key, want, path)}}
 	}
-	return []finding{d.judgeBase(name, c.base, path+" sends its calls", want)}
+	return []finding{d.judgeBase(name, c.base, path+" sends its calls", want, undoSetup("codex"))}
 }

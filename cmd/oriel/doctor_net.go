@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -19,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/proxy"
 )
 
 // checkPort checks that the address is free or that oriel listens there.
@@ -36,7 +38,7 @@ func (d *doctor) checkPort(ctx context.Context) finding {
 	ctx, cancel := context.WithTimeout(ctx, portTimeout)
 	defer cancel()
 	there := reachable(host, port)
-	if listens(ctx, there) {
+	if d.listens(ctx, there) {
 		return d.checkServer(ctx, there)
 	}
 	l, err := net.Listen("tcp", at)
@@ -57,7 +59,7 @@ func (d *doctor) checkHealth(ctx context.Context) finding {
 	ctx, cancel := context.WithTimeout(ctx, portTimeout)
 	defer cancel()
 	there := reachable(host, port)
-	if !listens(ctx, there) {
+	if !d.listens(ctx, there) {
 		return finding{name, failed, "nothing answers at " + there, "start oriel serve, or give its address with --listen"}
 	}
 	f := d.checkServer(ctx, there)
@@ -83,23 +85,54 @@ func listens(ctx context.Context, at string) bool {
 	return true
 }
 
-// checkServer reports what answers at an address.
-func (d *doctor) checkServer(ctx context.Context, at string) finding {
-	const name = "port"
-	f := finding{name, failed, "another program listens at " + at, "end it, or choose another address with --listen"}
+// serverHealth is a server's own report. Unread is shown only to its token.
+type serverHealth struct {
+	Status, Version, Store string
+	Unread                 []proxy.Unread
+}
+
+// stranger returns the error text for an address at which another program listens.
+func stranger(at string) string {
+	return "another program listens at " + at + ": end it, or choose another address with the setting listen"
+}
+
+// askHealth asks what listens at an address for its health, with a token unless that is empty.
+// It returns nil if the answer is not Oriel's.
+func askHealth(ctx context.Context, at, token string) *serverHealth {
+	ctx, cancel := context.WithTimeout(ctx, portTimeout)
+	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/oriel/healthz", nil)
 	if err != nil {
-		return f
+		return nil
+	}
+	if token != "" {
+		r.Header.Set("X-Oriel-Token", token)
 	}
 	transport := &http.Transport{DisableKeepAlives: true} // no proxy, because it is this machine
 	answer, err := transport.RoundTrip(r)
 	if err != nil {
-		return f
+		return nil
 	}
 	defer answer.Body.Close()
-	var health struct{ Status, Version, Store string }
-	if err := json.NewDecoder(io.LimitReader(answer.Body, 1<<16)).Decode(&health); err != nil || answer.StatusCode != http.StatusOK || health.Version == "" || health.Store == "" {
+	var h serverHealth
+	err = json.NewDecoder(io.LimitReader(answer.Body, 1<<16)).Decode(&h)
+	if err != nil || answer.StatusCode != http.StatusOK || h.Version == "" || h.Store == "" {
+		return nil
+	}
+	return &h
+}
+
+// checkServer reports what answers at an address.
+func (d *doctor) checkServer(ctx context.Context, at string) finding {
+	const name = "port"
+	f := finding{name, failed, "another program listens at " + at, "end it, or choose another address with --listen"}
+	health := askHealth(ctx, at, "")
+	if health == nil {
 		return f
+	}
+	// The token shows what only its owner may see. Only Oriel is sent it, not another program.
+	for token := range d.proxy.Tokens {
+		health = cmp.Or(askHealth(ctx, at, token), health)
 	}
 	f = finding{name, fine, fmt.Sprintf("oriel %s answers at %s, status %s", health.Version, at, health.Status), ""}
 	switch {
@@ -109,8 +142,22 @@ func (d *doctor) checkServer(ctx context.Context, at string) finding {
 		f.Status, f.Advice = warning, "something is wrong with it: its log says what, and so does http://"+at+"/oriel/healthz, with its token if it has one"
 	case health.Version != d.build.Version:
 		f.Status, f.Advice = warning, fmt.Sprintf("this program is %s: start the server again to use it", d.build.Version)
+	case len(health.Unread) > 0:
+		f.Status, f.Advice = warning, unreadAdvice(health.Unread)
 	}
 	return f
+}
+
+// unreadAdvice names the clients whose requests a server does not read.
+func unreadAdvice(all []proxy.Unread) string {
+	var parts []string
+	for i := range all[:min(len(all), 5)] {
+		u := &all[i]
+		parts = append(parts, oneLine(fmt.Sprintf("%s (%s %s, %s)", cmp.Or(u.Client, "a client without a name"), plural(int(u.Count), "request",
+			"requests"), u.Path, u.Why), maxError))
+	}
+	return "it records and cuts nothing of what these send: " + strings.Join(parts, "; ") +
+		": have them POST calls over HTTP to /v1/messages, /v1/chat/completions or /v1/responses"
 }
 
 // reach is the result of connecting to a provider.

@@ -28,6 +28,7 @@ func newDoctor(t *testing.T) *doctor {
 	return &doctor{
 		setup: setup{proxy: proxy.Options{Listen: "127.0.0.1:8780"}, data: &history{dir: filepath.Join(home, "data")}},
 		env:   environment{"HOME=" + home}, home: home, here: filepath.Join(home, "project"), now: time.Now, build: buildInfo{Version: "v1"},
+		listens: listens,
 	}
 }
 
@@ -39,6 +40,34 @@ func (d *doctor) write(t *testing.T, name, text string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func everywhere(context.Context, string) bool { return true }
+
+// An agent that calls a proxy that is not running cannot work at all.
+func TestDoctorFailsForAProxyThatIsNotRunning(t *testing.T) {
+	d := newDoctor(t)
+	d.listens = func(context.Context, string) bool { return false }
+	d.write(t, ".claude/settings.json", `{"env":{"ANTHROPIC_BASE_URL":"http://127.0.0.1:8780"}}`)
+	expect(t, d.checkClaude()[0], failed, "to http://127.0.0.1:8780, a proxy that is not running", "oriel serve", "oriel setup claude-code --undo")
+	d.write(t, ".claude/settings.json", `{"env":{"ANTHROPIC_BASE_URL":"http://localhost:8799/k/secret"}}`)
+	f := d.checkClaude()[0]
+	expect(t, f, failed, "not running")
+	if strings.Contains(fmt.Sprint(f), "secret") {
+		t.Error(f)
+	}
+	d.write(t, ".codex/config.toml", "openai_base_url = \"http://127.0.0.1:8780/v1\"\n")
+	expect(t, d.checkCodex()[0], failed, "not running", "oriel setup codex --undo")
+	d.env = append(d.env, "OPENAI_BASE_URL=http://127.0.0.1:8780/v1")
+	expect(t, d.checkVariable("OPENAI_BASE_URL", "OpenAI"), failed, "unset OPENAI_BASE_URL")
+	d.write(t, "data/setup/aider.json", `{"agent":"aider","url":"http://127.0.0.1:8780"}`)
+	expect(t, d.checkOtherAgents()[0], failed, "not running", "oriel setup aider --undo")
+	d.write(t, ".claude/settings.json", `{"env":{"ANTHROPIC_BASE_URL":"https://gateway.example"}}`)
+	expect(t, d.checkClaude()[0], warning, "past the proxy")
+	d.listens = everywhere
+	if found := d.checkOtherAgents(); len(found) != 0 {
+		t.Error(found)
 	}
 }
 
@@ -124,6 +153,29 @@ func TestDoctorKnowsThePort(t *testing.T) {
 	expect(t, f, warning, "something is wrong", "/oriel/healthz")
 	if strings.Contains(f.Advice, "history") {
 		t.Errorf("it blames the history: %s", f.Advice)
+	}
+}
+
+// The token is for Oriel: another program that listens at its address does not see it.
+func TestDoctorGivesNoTokenToAnotherProgram(t *testing.T) {
+	answer, seen := "", ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen += fmt.Sprint(r.Header, r.URL)
+		fmt.Fprint(w, answer)
+	}))
+	defer server.Close()
+	d := newDoctor(t)
+	d.proxy.Listen, d.proxy.Tokens = server.Listener.Addr().String(), map[string]string{"a-token-of-sixteen": "local"}
+	for _, answer = range []string{"hello", "{}", `{"status":"ok"}`} {
+		expect(t, d.checkPort(context.Background()), failed, "another program")
+	}
+	if strings.Contains(seen, "a-token") {
+		t.Errorf("another program was given the token: %s", seen)
+	}
+	answer = `{"status":"ok","version":"v1","store":"ok"}`
+	expect(t, d.checkPort(context.Background()), fine, "oriel v1 answers")
+	if !strings.Contains(seen, "a-token") {
+		t.Error("Oriel was not asked with its token")
 	}
 }
 
@@ -230,7 +282,7 @@ func TestDoctorKnowsWhereCallsGo(t *testing.T) {
 		{"10.0.0.7:8780", "http://127.0.0.1:8780", false},
 		{"127.0.0.1:8780", "nonsense", false},
 	} {
-		d := doctor{setup: setup{proxy: proxy.Options{Listen: tc.listen}}, env: environment{"OPENAI_BASE_URL=" + tc.base}}
+		d := doctor{setup: setup{proxy: proxy.Options{Listen: tc.listen}}, env: environment{"OPENAI_BASE_URL=" + tc.base}, listens: everywhere}
 		f := d.checkVariable("OPENAI_BASE_URL", "OpenAI")
 		if (f.Status == fine) != tc.here || strings.Contains(fmt.Sprint(f), "secret") {
 			t.Errorf("%s %s: %+v", tc.listen, tc.base, f)
@@ -245,6 +297,7 @@ func TestDoctorKnowsWhereCallsGo(t *testing.T) {
 
 func TestDoctorKnowsClaudeCode(t *testing.T) {
 	d := newDoctor(t)
+	d.listens = everywhere
 	d.write(t, ".claude/settings.json", `{"apiKeyHelper":"secret"}`)
 	expect(t, d.checkClaude()[0], warning, "straight to Anthropic", "oriel run -- claude", "http://127.0.0.1:8780")
 	d.env = append(d.env, "ANTHROPIC_BASE_URL=http://127.0.0.1:8780")
@@ -261,6 +314,7 @@ func TestDoctorKnowsClaudeCode(t *testing.T) {
 
 func TestDoctorKnowsCodex(t *testing.T) {
 	d := newDoctor(t)
+	d.listens = everywhere
 	d.write(t, ".codex/config.toml", "model = \"gpt-5\"\n")
 	d.env = append(d.env, "OPENAI_BASE_URL=http://127.0.0.1:8780/v1")
 	expect(t, d.checkCodex()[0], warning, "whatever OPENAI_BASE_URL says", `openai_base_url to "http://127.0.0.1:8780/v1"`)
@@ -317,7 +371,7 @@ func TestDoctorReadsTheSettings(t *testing.T) {
 func TestDoctor(t *testing.T) {
 	home := t.TempDir()
 	for name, value := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": "", "ORIEL_DATA": "",
-		"HTTP_PROXY": "", "http_proxy": "", "OPENAI_BASE_URL": "http://127.0.0.1:1", "ANTHROPIC_BASE_URL": ""} {
+		"HTTP_PROXY": "", "http_proxy": "", "OPENAI_BASE_URL": "https://other.example", "ANTHROPIC_BASE_URL": ""} {
 		t.Setenv(name, value)
 	}
 	args := []string{"doctor", "--data", filepath.Join(home, "data"), "--listen", "127.0.0.1:0", "--upstream-openai", "http://127.0.0.1:1", "--upstream-anthropic", "http://127.0.0.1:1"}
