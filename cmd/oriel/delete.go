@@ -27,8 +27,9 @@ const pendingNote = "its bytes are still in the files, because another process i
 func deleteCommand() *cobra.Command {
 	var yes, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "delete CONVERSATION",
-		Short: "Delete a conversation permanently",
+		Use:        "delete CONVERSATION",
+		SuggestFor: []string{"rm", "remove"},
+		Short:      "Delete a conversation permanently",
 		Long: `Delete a conversation, all its branches, and all content that no other conversation
 uses. This cannot be undone; oriel export and oriel backup make copies. The command asks
 first. Without a terminal it needs --yes, and with --yes it needs the id: the row of a
@@ -50,7 +51,15 @@ list or "last" is not enough.
 			if _, row := browse.Row(args[0]); row && c.Name != args[0] && (yes || !typedAt(cmd.InOrStdin())) {
 				return fmt.Errorf("nothing was deleted: %s may be another conversation in a moment: give the id %s", args[0], wholeID(c.Name))
 			}
-			question := fmt.Sprintf("Delete %q with %s permanently?", wholeID(c.Name), plural(int(c.Head.Depth), "message", "messages"))
+			title, err := titleOf(cmd.Context(), s, c.Name)
+			if err != nil {
+				return err
+			}
+			what := wholeID(c.Name)
+			if title = oneLine(title, 60); title != "" {
+				what = fmt.Sprintf("“%s” (%s)", title, what)
+			}
+			question := fmt.Sprintf("Delete %s with %s permanently?", what, plural(int(c.Head.Depth), "message", "messages"))
 			if err := confirmDelete(cmd, yes, question); err != nil {
 				return err
 			}
@@ -91,7 +100,8 @@ func confirmed(cmd *cobra.Command, question string) bool {
 	if !typedAt(in) {
 		return true
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s [y/N] ", question)
+	lines := wrap(question+" [y/N]", terminalWidth(cmd.ErrOrStderr())-1, 0)
+	fmt.Fprint(cmd.ErrOrStderr(), strings.Join(lines, "\n")+" ")
 	answer, err := interruptible(cmd.Context(), func() (string, error) { return bufio.NewReader(in).ReadString('\n') })
 	if err != nil && err != io.EOF {
 		fmt.Fprintln(cmd.ErrOrStderr())

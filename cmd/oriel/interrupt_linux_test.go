@@ -29,7 +29,7 @@ func TestCtrlCEndsACommandThatWaits(t *testing.T) {
 		{[]string{"oriel", "fit"}, "Ctrl-C stops", exitInterrupted},
 		{[]string{"oriel", "embed"}, "Ctrl-C stops", exitInterrupted},
 		{[]string{"oriel", "delete", "c1", "--data", data}, "[y/N]", 2},
-		{[]string{"oriel", "prune", "--older-than", "1d", "--data", data}, "[y/N]", 2},
+		{[]string{"oriel", "prune", "--max-size", "1B", "--data", data}, "[y/N]", 2},
 	} {
 		t.Run(test.args[1], func(t *testing.T) {
 			keys, cmd, _ := onTerminal(t, test.args...)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type prunedInfo struct {
 	DryRun   bool  `json:"dry_run"`
 	// Pending reports that the deleted bytes are still in the files.
 	Pending bool `json:"pending,omitempty"`
+
+	titles map[string]string // by id, as far as they are known
 }
 
 func pruneCommand() *cobra.Command {
@@ -43,8 +46,8 @@ them), delete the one whose last message is the oldest. The time of a message is
 was said, not when it was imported. Content that another conversation uses stays. The
 command asks first. Without a terminal it needs --yes.
 
---dry-run prints what would be deleted and deletes nothing. To find out, it works on a
-copy in the folder for temporary files.`,
+--dry-run prints what would be deleted and deletes nothing. To find out what that is, this and
+the question work on a copy in the folder for temporary files.`,
 		Example: `  oriel prune --older-than 90d --dry-run
   oriel prune --older-than 1y --max-size 2GB --yes`,
 		Args: noArguments,
@@ -63,17 +66,40 @@ copy in the folder for temporary files.`,
 		}
 		result := prunedInfo{Deleted: []string{}, DryRun: dryRun}
 		use := data.change
+		asks := !yes && !dryRun && typedAt(cmd.InOrStdin())
+		if dryRun || asks {
+			defer endBySignals(cmd)() // the copy is a file to remove
+		}
 		if dryRun {
-			defer endBySignals(cmd)()
 			use = data.with
 		}
 		err = use(cmd.Context(), func(s tenantStore) error {
 			if dryRun {
-				return onCopy(cmd.Context(), s, func(copied tenantStore) error {
+				if err := onCopy(cmd.Context(), s, func(copied tenantStore) error {
 					return result.prune(cmd.Context(), copied, policy)
-				})
+				}); err != nil || asJSON {
+					return err
+				}
+				return result.name(cmd.Context(), s)
 			}
-			if err := confirmDelete(cmd, yes, "Delete all conversations beyond these limits permanently (--dry-run lists them)?"); err != nil {
+			if asks {
+				var would prunedInfo
+				if err := onCopy(cmd.Context(), s, func(copied tenantStore) error { return would.prune(cmd.Context(), copied, policy) }); err != nil {
+					return err
+				}
+				if len(would.Deleted) == 0 {
+					return nil
+				}
+				if err := would.name(cmd.Context(), s); err != nil {
+					return err
+				}
+				result.titles = would.titles
+				would.DryRun = true
+				if _, err := cmd.ErrOrStderr().Write(would.words(terminalWidth(cmd.ErrOrStderr()))); err != nil {
+					return err
+				}
+			}
+			if err := confirmDelete(cmd, yes, "Delete them permanently?"); err != nil {
 				return err
 			}
 			return result.prune(cmd.Context(), s, policy)
@@ -84,7 +110,7 @@ copy in the folder for temporary files.`,
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), result)
 		}
-		_, err = cmd.OutOrStdout().Write(result.words())
+		_, err = cmd.OutOrStdout().Write(result.words(screenOf(cmd.OutOrStdout()).width))
 		return err
 	}
 	return cmd
@@ -127,7 +153,21 @@ func (r *prunedInfo) prune(ctx context.Context, s tenantStore, p timeline.Policy
 	return nil
 }
 
-func (r *prunedInfo) words() []byte {
+// name reads the titles of the conversations from a store that still has them.
+func (r *prunedInfo) name(ctx context.Context, s tenantStore) error {
+	r.titles = map[string]string{}
+	for _, name := range r.Deleted[:min(len(r.Deleted), maxShown)] {
+		title, err := titleOf(ctx, s, name)
+		if err != nil {
+			return err
+		}
+		r.titles[name] = oneLine(title, 60)
+	}
+	return nil
+}
+
+// words returns the result as lines for people, of at most width columns; 0 means any number.
+func (r *prunedInfo) words(width int) []byte {
 	var b bytes.Buffer
 	done := "deleted"
 	if r.DryRun {
@@ -138,7 +178,7 @@ func (r *prunedInfo) words() []byte {
 			fmt.Fprintf(&b, "and %s more\n", thousands(len(r.Deleted)-i))
 			break
 		}
-		fmt.Fprintf(&b, "%s %s\n", done, oneLine(name, 60))
+		fmt.Fprintf(&b, "%s %s\n", done, titled(oneLine(name, 60), r.titles[name], cmp.Or(width, 200)-len(done)-1))
 	}
 	fmt.Fprintf(&b, "%s %s: %s, %s of content\n", done, plural(len(r.Deleted), "conversation", "conversations"),
 		plural(int(r.Messages), "message", "messages"), size(r.Bytes))
