@@ -49,7 +49,7 @@ func TestEveryCommandHelpsAndRefuses(t *testing.T) {
 // Commands on the history take the name of a tenant, except those that are about the whole
 // store or the program.
 func TestCommandsOnTheHistoryTakeATenant(t *testing.T) {
-	whole := []string{"backup", "config", "count", "doctor", "fit", "models", "run", "serve", "setup", "token add", "token list", "token revoke", "verify"}
+	whole := []string{"backup", "config", "console", "count", "doctor", "fit", "models", "run", "serve", "setup", "token add", "token list", "token revoke", "verify"}
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		for _, sub := range c.Commands() {

@@ -105,7 +105,7 @@ func flagValues() map[string][]string {
 
 // takeConversation lists the commands whose first argument is a conversation's
 // name.
-var takeConversation = []string{"show", "export", "pin", "unpin", "private", "undo", "release", "delete", "directives", "context"}
+var takeConversation = []string{"show", "export", "pin", "unpin", "private", "undo", "release", "delete", "directives", "context", "console"}
 
 // addCompletions registers the completions of arguments and flags for all
 // commands.

@@ -36,8 +36,9 @@ func demoCommand() *cobra.Command {
 	var listen, dir string
 	var fast, exit bool
 	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "Watch a long agent session in a small window: no key, no network",
+		Use:        "demo",
+		SuggestFor: []string{"try", "example"},
+		Short:      "Watch a long agent session in a small window: no key, no network",
 		Long: `Watch a coding agent's session go through the proxy in a window of 20,000 tokens. The
 session, its code base and the model are built in; the agent, the proxy and the
 history are real. No key is needed and nothing leaves this machine.

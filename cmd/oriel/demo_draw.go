@@ -327,7 +327,7 @@ func (s *demoScreen) invite(url, dir, oriel string) {
 	for _, c := range []string{"show demo --last 20", "show demo --plan --last 1", `recall "which port is staging on?" --conversation demo`, "release demo"} {
 		s.line("  %s %s", oriel, c)
 	}
-	s.line("  curl %s/oriel/healthz", url)
 	s.line("")
-	s.line("Ctrl-C ends it.")
+	s.line("Ctrl-C ends it. See all of it in a browser:")
+	s.line("%s", s.style.code("1;36", url+"/oriel/#/conversation/demo"))
 }

@@ -62,7 +62,7 @@ func TestDemo(t *testing.T) {
 		`(?m)^│ after +[\d,]+ tokens, with it`,
 		`(?m)^cost +\$\d\.\d+ +\$\d\.\d+ +-\d+%$`,
 		`(?m)^tokens sent to the model .* -\d+%$`,
-		`(?m)^Ctrl-C ends it.$`,
+		`(?m)^Ctrl-C ends it\. See all of it in a browser:\nhttp://[\d.:]+/oriel/#/conversation/demo$`,
 	} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("nothing matches %s", want)

@@ -26,8 +26,9 @@ type directivesFlags struct {
 func directivesCommand() *cobra.Command {
 	var o directivesFlags
 	cmd := &cobra.Command{
-		Use:   "directives [CONVERSATION]",
-		Short: "List the user's standing instructions",
+		Use:        "directives [CONVERSATION]",
+		SuggestFor: []string{"rules", "instructions"},
+		Short:      "List the user's standing instructions",
 		Long: `List the standing instructions and preferences of a conversation, of a project or, which
 is the default, of all conversations, oldest first: what users said with "always", "never",
 "from now on", "I prefer", "call me" and the like. Instructions are offered to the model

@@ -150,9 +150,12 @@ nonsense %[1]s
 		"statusline":    {{}, {"--json"}, {hostile}},
 		"token":         {{"add", "--tenant", hostile}, {"add", "--tenant", "ann", "--role", hostile}, {"add", "--tenant", "ann", "--expires", hostile}, {"list", "--tenant", hostile}, {"revoke", hostile}, {hostile}},
 		"top":           {{"--url", hostile}, {hostile}},
+		"console":       {{"--print", hostile}, {"--print", "--data", hostile}},
 		"mcp":           {{"--conversation", hostile}, {hostile}},
 		"copy":          {{"--from", hostile, "--to", hostile}, {"--from", "postgres://" + hostile, "--to", in}, {hostile}},
+		"service":       {{hostile}, {"status", hostile}, {"install", "--config", hostile}},
 		"setup":         {{hostile}, {"--url", hostile, hostile}},
+		"status":        {{hostile}},
 		"undo":          {{name}, {name, hostile}, {hostile}},
 		"unpin":         {{name, "1"}, {hostile, "1"}},
 		"private":       {{name}, {hostile}},
@@ -167,7 +170,7 @@ nonsense %[1]s
 	}
 	imported := strings.ToValidUTF8(hostile, "")
 	for _, verb := range []string{"import", "token", "conversations", "stats", "usage", "context", "statusline", "show", "recall", "directives", "pin", "unpin", "private", "undo", "release", "export", "verify", "backup", "prune",
-		"count", "fit", "models", "setup", "copy", "mcp", "top", "config", "run", "serve", "doctor", "demo", "eval", "embed", "man", "completion", "help", "version", "delete"} {
+		"count", "fit", "models", "setup", "service", "status", "copy", "mcp", "top", "console", "config", "run", "serve", "doctor", "demo", "eval", "embed", "man", "completion", "help", "version", "delete"} {
 		t.Run(verb, func(t *testing.T) {
 			for _, args := range rows[verb] {
 				args = append([]string{verb}, args...)

@@ -54,7 +54,11 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	if errors.As(err, &own) && own.error == nil {
 		return own.code
 	}
-	tell(errOut, fmt.Appendf(nil, "oriel: %s\n", oneLine(err.Error(), maxError)))
+	said := "oriel: " + oneLine(err.Error(), maxError)
+	if isTerminal(errOut) { // it would break lines within words
+		said = strings.Join(wrap(said, terminalWidth(errOut), 0), "\n")
+	}
+	tell(errOut, []byte(said+"\n"))
 	if own != nil {
 		return own.code
 	}
@@ -114,6 +118,9 @@ func unknownCommand(parent *cobra.Command, name string) error {
 			meant = append(meant, strconv.Quote(c.Name()))
 		}
 	}
+	if hint := otherWays[name]; hint != "" && parent.Parent() == nil {
+		return fmt.Errorf("unknown command %q: %s", oneLine(name, 60), hint)
+	}
 	if meant == nil {
 		meant = nearNames(name, names)
 	}
@@ -122,6 +129,19 @@ func unknownCommand(parent *cobra.Command, name string) error {
 		hint = "did you mean " + strings.Join(meant, " or ") + "? "
 	}
 	return fmt.Errorf("unknown command %q: %s%s --help lists the commands", oneLine(name, 60), hint, parent.CommandPath())
+}
+
+// otherWays maps commands that people try and that do not exist to what does the job.
+var otherWays = map[string]string{
+	"start":     "oriel run -- claude runs an agent, oriel serve the proxy, oriel service install has that always running",
+	"stop":      "Ctrl-C ends oriel serve; oriel service remove ends the service; oriel setup AGENT --undo has an agent call its provider again",
+	"log":       "oriel top shows calls as they happen, oriel show CONVERSATION --calls those of a conversation",
+	"logs":      "oriel top shows calls as they happen, oriel show CONVERSATION --calls those of a conversation",
+	"login":     "there is no account: your agent's own key goes through; oriel token makes tokens of a team's server",
+	"init":      "nothing is needed: oriel run -- claude; oriel config --init prints a settings file",
+	"uninstall": "oriel setup AGENT --undo and oriel service remove take back what was set up; then delete the program and its data folder",
+	"update":    "install it again the way that you did; oriel version shows which one this is",
+	"upgrade":   "install it again the way that you did; oriel version shows which one this is",
 }
 
 // maxError is the most characters of an error that are printed.
@@ -210,8 +230,12 @@ if neither names one.`,
 	root.AddCommand(countCommand(), embedCommand(), fitCommand(), modelsCommand(),
 		importCommand(), conversationsCommand(), showCommand(), exportCommand(), pinCommand(), unpinCommand(), privateCommand(), undoCommand(),
 		releaseCommand(), deleteCommand(), pruneCommand(), backupCommand(), copyCommand(), verifyCommand(), statsCommand(), usageCommand(), contextCommand(), statuslineCommand(), topCommand(),
-		directivesCommand(), recallCommand(), evalCommand(), serveCommand(), tokenCommand(), configCommand(), runCommand(), mcpCommand(), setupCommand(), demoCommand(),
+		directivesCommand(), recallCommand(), evalCommand(), serveCommand(), consoleCommand(),
+		tokenCommand(), configCommand(), runCommand(), mcpCommand(), setupCommand(), serviceCommand(), demoCommand(),
 		versionCommand(), completionCommand(), manCommand(), doctorCommand())
+	status := serviceStatusCommand() // which people look for here, and not oriel statusline
+	status.Hidden = true
+	root.AddCommand(status)
 	root.Version = version()
 	root.SetVersionTemplate("oriel {{.Version}}\n")
 	addCompletions(root)

@@ -30,8 +30,9 @@ const newest = browse.Last
 func showCommand() *cobra.Command {
 	var o showFlags
 	cmd := &cobra.Command{
-		Use:   "show CONVERSATION [ID | FIRST..LAST | PLAN | CALL…]",
-		Short: "Show the messages of a conversation, its plans, or what was sent",
+		Use:        "show CONVERSATION [ID | FIRST..LAST | PLAN | CALL…]",
+		SuggestFor: []string{"cat", "view", "messages"},
+		Short:      "Show the messages of a conversation, its plans, or what was sent",
 		Long: `Show the messages of a conversation: id, time, role, tokens of the text (o200k_base), and
 its first words. "*" marks pinned messages. Lines that an agent wrote for itself are
 "meta" and have no tokens. --branches lists the newest branches, --branch shows one.

@@ -20,8 +20,9 @@ func topCommand() *cobra.Command {
 	var address, token string
 	var once, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "top",
-		Short: "Show live calls, and pin or undo, in a terminal",
+		Use:        "top",
+		SuggestFor: []string{"watch", "live", "monitor", "calls"},
+		Short:      "Show live calls, and pin or undo, in a terminal",
 		Long: `Show the newest calls of a running oriel serve or oriel run, and the messages of the
 chosen call's conversation: which were sent as they came, shortened, cleared, folded into
 the digest or left out. The screen follows the calls as they happen.

@@ -31,7 +31,7 @@ func usageCommand() *cobra.Command {
 	var o usageFlags
 	cmd := &cobra.Command{
 		Use:        "usage",
-		SuggestFor: []string{"cost", "costs"},
+		SuggestFor: []string{"cost", "costs", "bill", "savings", "money"},
 		Short:      "Show what calls used and cost, and what they would have cost without Oriel",
 		Long: `Show the calls that went through Oriel: how many, their prompt tokens, how much of
 these the provider read from its cache, their output, what they cost, and what they
