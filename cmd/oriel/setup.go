@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,7 @@ import (
 // setupFlags holds the flags of setup.
 type setupFlags struct {
 	write, undo, json bool
+	statusline        bool
 	url               string
 	data              *history
 }
@@ -55,8 +57,10 @@ a copy of each file beside it (FILE.oriel-backup). --undo restores every byte; i
 changed since, it takes out what --write put in, and nothing else.
 
 AGENT is ` + strings.Join(agents.Agents(), ", ") + `. For cline and continue it prints what to do.
-The agent works only while oriel serve runs; oriel run needs no set-up.`,
+The agent then works only while oriel serve runs: oriel service install has it started with
+your session. oriel run needs no set-up.`,
 		Example: `  oriel setup claude-code
+  oriel setup claude-code --write --statusline
   oriel setup codex --write
   oriel setup codex --undo`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -70,6 +74,7 @@ The agent works only while oriel serve runs; oriel run needs no set-up.`,
 	f.BoolVar(&o.write, "write", false, "make the change")
 	f.BoolVar(&o.undo, "undo", false, "take the change back")
 	f.StringVar(&o.url, "url", "", "`address` of the proxy, followed by /k/TOKEN if it needs one (default: that of the setting listen)")
+	f.BoolVar(&o.statusline, "statusline", false, "have Claude Code show Oriel's figures in its status line, too")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	o.data = addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) }
@@ -79,6 +84,9 @@ The agent works only while oriel serve runs; oriel run needs no set-up.`,
 func (o *setupFlags) run(cmd *cobra.Command, agent string) error {
 	if o.write && o.undo {
 		return errors.New("--write and --undo exclude each other")
+	}
+	if o.statusline && agent != "claude-code" {
+		return errors.New("--statusline is for claude-code: other agents have no line for it")
 	}
 	base, err := o.base()
 	if err != nil {
@@ -116,12 +124,15 @@ func (o *setupFlags) run(cmd *cobra.Command, agent string) error {
 	if err != nil {
 		return &failure{err}
 	}
-	plan, notes, err := agents.New(agent, base, agents.Place{Home: home, Getenv: os.Getenv})
+	plan, notes, err := agents.New(agent, base, agents.Place{Home: home, Getenv: os.Getenv, StatusLine: o.statusline})
 	if err != nil {
 		return err
 	}
 	r := &setupResult{Agent: agent, URL: base, Files: []setupFile{}, Notes: append([]string{}, notes...)}
 	if o.write && len(plan.Changes) > 0 {
+		if err := plan.Fresh(record); err != nil {
+			return err
+		}
 		if !o.json { // the difference comes before the change
 			for i := range plan.Changes {
 				printChange(cmd, plan.Changes[i].File, plan.Changes[i].Diff())
@@ -131,6 +142,13 @@ func (o *setupFlags) run(cmd *cobra.Command, agent string) error {
 			return &failure{err}
 		}
 		r.Written = true
+		if u, err := url.Parse(base); err == nil && isLoopback(u.Hostname()) && !listens(cmd.Context(), u.Host) {
+			without := "cannot call its model"
+			if !agents.Calls(agent) {
+				without = "cannot search the history"
+			}
+			r.Notes = append([]string{"no proxy is running at " + u.Host + " now: until one is, " + agent + " " + without}, r.Notes...)
+		}
 	}
 	for i := range plan.Changes {
 		c := &plan.Changes[i]
@@ -147,18 +165,17 @@ func (o *setupFlags) base() (string, error) {
 		}
 		return strings.TrimRight(o.url, "/"), nil
 	}
-	l, err := settings.Load(configSources(""))
+	sources := configSources("")
+	sources.Env = os.Getenv
+	l, err := settings.Load(sources)
 	if err != nil {
 		return "", err
 	}
 	host, port, err := net.SplitHostPort(l.Listen)
-	if err != nil {
+	if err != nil || port == "0" {
 		return "", fmt.Errorf("the setting listen is %q: give --url", oneLine(l.Listen, 60))
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return "http://" + net.JoinHostPort(host, port), nil
+	return "http://" + reachable(host, port), nil
 }
 
 func printChange(cmd *cobra.Command, file, diff string) {
@@ -179,7 +196,14 @@ func (o *setupFlags) print(cmd *cobra.Command, r *setupResult) error {
 	case len(r.Undone) > 0:
 		fmt.Fprintln(out, printable(strings.Join(r.Undone, "\n")))
 	case r.Written:
-		fmt.Fprintf(out, "Written. %s uses Oriel while oriel serve runs; oriel setup %s --undo takes it back.\n", r.Agent, r.Agent)
+		what := r.Agent + " works"
+		if !agents.Calls(r.Agent) {
+			what = r.Agent + " searches the history"
+		}
+		fmt.Fprintf(out, `Written. From now on %s only while oriel serve runs:
+  oriel service install starts it with your session
+  oriel setup %s --undo takes the change back
+`, what, r.Agent)
 	case len(r.Files) > 0:
 		fmt.Fprintf(out, "Nothing is written yet: oriel setup %s --write makes the change.\n", r.Agent)
 	case agents.ByHand[r.Agent] == "":
