@@ -48,13 +48,16 @@ dropping a connection; the log names settings that need a restart.
 If the history cannot be opened or written, calls wait on disk until it can. The
 first interrupt lets running answers finish, the second one ends them. The log on
 standard error has a line for each request, and one more with the cost when a call is
-recorded. If nobody reads the log, lines are dropped and counted, and calls go on.`,
+recorded; on a terminal, one short line for each recorded call and what goes wrong. -q
+leaves out the lines of calls that went well. If nobody reads the log, lines are dropped and counted, and calls go on.`,
 		Example: `  oriel serve
   oriel serve --listen 127.0.0.1:9000 --upstream-openai http://localhost:11434/v1
   ORIEL_TOKEN=$(openssl rand -hex 16) oriel serve --listen 0.0.0.0:8780`,
 		Args: noArguments,
 	}
 	flags := addSettings(cmd)
+	var quiet bool
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "log only what goes wrong")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		sources, err := flags.sources()
 		if err != nil {
@@ -64,29 +67,33 @@ recorded. If nobody reads the log, lines are dropped and counted, and calls go o
 		if err != nil {
 			return err
 		}
-		return serveSettings(cmd, sources, loaded)
+		return serveSettings(cmd, sources, loaded, quiet)
 	}
 	return cmd
 }
 
 // serveSettings serves by the settings and follows their changes.
-func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *settings.Loaded) error {
+func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *settings.Loaded, quiet bool) error {
 	// A reader of this output that stops or dies must not stop the server.
 	signal.Ignore(syscall.SIGPIPE)
 	errOut, out := logLines(cmd.ErrOrStderr()), lines.New(cmd.OutOrStdout(), lines.Options{})
 	defer errOut.Close(outputWait)
 	defer out.Close(outputWait)
 	log := slog.New(slog.NewTextHandler(errOut, nil))
-	slog.SetDefault(log) // net/http writes to the standard log
+	calls := callLog{
+		out: errOut, screen: cmd.ErrOrStderr(), terminal: isTerminal(cmd.ErrOrStderr()), quiet: quiet,
+		style: styleFor(cmd.ErrOrStderr()), models: loaded.Table,
+	}
+	slog.SetDefault(calls.log()) // net/http writes to the standard log
 	live := &liveSettings{log: log}
 	defer live.stop()
 	o, err := live.begin(loaded)
 	if err != nil {
 		return err
 	}
-	o.team = true
+	o.team, o.proxy.Log = true, calls.log()
 	o.data, o.events, o.errOut, o.fill = &history{dir: loaded.Data, url: loaded.Store, given: true}, loaded.Events, errOut, true
-	o.onEvent = logRecorded(log, loaded.Table)
+	o.onEvent = calls.recorded()
 	o.logDropped, o.settingsHeld, o.settings = errOut.Dropped, live.settingsHeld, live.current
 	if live.open && loaded.Token == "" {
 		if err := o.data.checkTokens(cmd.Context(), loaded, log); err != nil {
