@@ -40,6 +40,8 @@ func infoOf(c *timeline.Conversation) conversationInfo {
 // conversationRow is a conversation as oriel conversations --json prints it.
 type conversationRow struct {
 	conversationInfo
+	// ID is the name, as tables and other commands call it.
+	ID string `json:"id"`
 	// Row is its place in the list of all conversations, the newest first.
 	Row   int    `json:"row"`
 	Title string `json:"title"`
@@ -56,7 +58,7 @@ type conversationRow struct {
 
 func rowOf(a *browse.About) conversationRow {
 	return conversationRow{
-		conversationInfo: infoOf(&a.Conversation), Row: a.Row, Title: a.Title, Said: a.Said.UTC(), Model: a.Model, Tokens: a.Tokens,
+		conversationInfo: infoOf(&a.Conversation), ID: a.Conversation.Name, Row: a.Row, Title: a.Title, Said: a.Said.UTC(), Model: a.Model, Tokens: a.Tokens,
 		Calls: a.Calls, Cost: a.Cost, UnknownModels: append([]string{}, a.Unpriced...),
 	}
 }
@@ -263,15 +265,22 @@ const leastTitle = 36
 
 // costOf writes what the calls of a conversation cost.
 func costOf(a *browse.About) string {
-	switch {
-	case a.Calls == 0:
+	if a.Calls == 0 {
 		return ""
-	case len(a.Unpriced) > 0 && a.Cost == 0:
-		return "?"
-	case len(a.Unpriced) > 0:
-		return fmt.Sprintf("$%.2f+", a.Cost)
 	}
-	return fmt.Sprintf("$%.2f", a.Cost)
+	return priced(a.Cost, a.Unpriced)
+}
+
+// priced returns a sum of money that leaves out the calls of models without a known price:
+// with "+" behind it, or "?" if all calls were left out.
+func priced(sum float64, unknown []string) string {
+	switch {
+	case len(unknown) > 0 && sum == 0:
+		return "?"
+	case len(unknown) > 0:
+		return money(sum) + "+"
+	}
+	return money(sum)
 }
 
 // dated is the date at the end of a model's name.

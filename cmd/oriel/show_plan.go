@@ -106,10 +106,17 @@ func planDetails(b *bytes.Buffer, p *browse.Plan, spans []browse.Span, sc screen
 	if p.TokensBefore > 0 {
 		share = 100 * float64(p.TokensAfter) / float64(p.TokensBefore)
 	}
-	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%), budget %s; %s with %s %s:\n", thousands(p.TokensAfter), thousands(p.TokensBefore), share, thousands(p.Budget),
-		plural(p.Hidden, "message", "messages"), plural(p.HiddenTokens, "token", "tokens"), map[bool]string{true: "is not sent as it came", false: "are not sent as they came"}[p.Hidden == 1])
+	added := ""
+	switch n := p.AddedTokens; {
+	case n > 0:
+		added = fmt.Sprintf("; %s were put in", plural(n, "token", "tokens"))
+	case n < 0:
+		added = fmt.Sprintf("; %s of thinking and of the client's own notes are not sent either", plural(-n, "token", "tokens"))
+	}
+	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%), budget %s; the window lost %s of %s%s:\n", thousands(p.TokensAfter), thousands(p.TokensBefore), share, thousands(p.Budget),
+		plural(p.HiddenTokens, "token", "tokens"), plural(p.Hidden, "message", "messages"), added)
 	t := table{left: []bool{true, true, false, true, true}}
-	t.row("messages", "what became of them", "tokens", "who", "how they begin")
+	t.row("messages", "what became of them", "lost", "who", "how they begin")
 	first, last := len(spans), len(spans) // those between them are counted
 	if sc.width > 0 && !full && len(spans) > maxSpans+1 {
 		first, last = maxSpans/2, len(spans)-maxSpans/2

@@ -17,7 +17,9 @@ type undoing struct {
 	Conversation string  `json:"conversation"`
 	Undone       string  `json:"undone"`
 	Back         []int64 `json:"back"`
+	BackTokens   int     `json:"back_tokens"`
 	Leaves       []int64 `json:"leaves"`
+	LeavesTokens int     `json:"leaves_tokens"`
 }
 
 func undoCommand() *cobra.Command {
@@ -59,6 +61,7 @@ messages. A running server on the same data folder applies the undo from its nex
 				return err
 			}
 			u.Undone, u.Back, u.Leaves = would.Plan, append(u.Back, would.Back...), append(u.Leaves, would.Leaves...)
+			u.BackTokens, u.LeavesTokens = would.BackTokens, would.LeavesTokens
 			if would.Newer() && !yes && !confirmed(cmd, u.question()) {
 				return errNotAgreed
 			}
@@ -78,7 +81,8 @@ messages. A running server on the same data folder applies the undo from its nex
 var errNotAgreed = errors.New("nothing was undone: answer y, or give --yes")
 
 func (u *undoing) question() string {
-	return fmt.Sprintf("M%s will be restored, and %s left out, which includes newer ones. Continue?", messagesOf(u.Back)[1:], messagesOf(u.Leaves))
+	return fmt.Sprintf("M%s will be restored (%s tokens), and %s left out (%s tokens), which includes newer ones. Continue?",
+		messagesOf(u.Back)[1:], thousands(u.BackTokens), messagesOf(u.Leaves), thousands(u.LeavesTokens))
 }
 
 func (u *undoing) String() string {
@@ -118,17 +122,32 @@ pinned. Nothing changes before the next cut.
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		name := ""
-		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
-			name = c.ID()
-			return c.Release(cmd.Context())
+		name, held := "", 0
+		if err := data.with(cmd.Context(), func(s tenantStore) error {
+			c, err := findConversation(cmd.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			holds, err := timeline.Notes{Store: s, Tenant: s.tenant, Conversation: c.Name}.Holds(cmd.Context())
+			if err != nil {
+				return &failure{err}
+			}
+			name, held = c.Name, len(holds)
+			return nil
 		}); err != nil {
+			return err
+		}
+		if err := data.withConversation(cmd.Context(), name, func(c *oriel.Conversation) error { return c.Release(cmd.Context()) }); err != nil {
 			return err
 		}
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": name, "released": true})
 		}
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), "released")
+		done := "released"
+		if held == 0 {
+			done = "nothing was held: oriel undo restores what a plan left out, and holds it"
+		}
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), done)
 		return err
 	}
 	return cmd

@@ -25,8 +25,8 @@ func TestUndoAsksAboutNewerMessages(t *testing.T) {
 			t.Errorf("asks %v, %s", asks, &u)
 		}
 	}
-	u := undoing{Back: []int64{24, 25}, Leaves: []int64{38}}
-	if got, want := u.question(), "Messages 24-25 will be restored, and message 38 left out, which includes newer ones. Continue?"; got != want {
+	u := undoing{Back: []int64{24, 25}, Leaves: []int64{38}, BackTokens: 1200, LeavesTokens: 900}
+	if got, want := u.question(), "Messages 24-25 will be restored (1,200 tokens), and message 38 left out (900 tokens), which includes newer ones. Continue?"; got != want {
 		t.Error(got)
 	}
 }
