@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"path/filepath"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/api"
 	"github.com/oriel-context/oriel/internal/console"
 	"github.com/oriel-context/oriel/internal/mcp"
@@ -30,6 +32,7 @@ func (g *gateway) api(o *gatewayOptions) *api.Handler {
 	dir, _ := o.data.folder() // it was found when the engine was opened
 	return api.New(api.Options{
 		Engine: g.engine, Store: g.history, Hub: g.hub, Tenant: proxy.TenantOf,
+		Memory:   func(ctx context.Context) oriel.Memory { return proxy.MemoryOf(ctx) },
 		Settings: o.settings, Held: o.settingsHeld, Version: o.proxy.Version, Log: o.proxy.Log,
 		Learnt: func() (*token.Learnt, error) {
 			if url, err := o.data.database(); err == nil && url != "" {
@@ -38,12 +41,21 @@ func (g *gateway) api(o *gatewayOptions) *api.Handler {
 			return token.OpenLearnt(filepath.Join(dir, learntFile))
 		},
 		Health: o.proxy.Store,
+		Unread: func(tenant string) (all []api.Unread) {
+			if g.server != nil {
+				for _, u := range g.server.Unread(tenant) {
+					all = append(all, api.Unread(u))
+				}
+			}
+			return all
+		},
 	})
 }
 
 // ofServer serves only the machine's own user: what h shows is about all tenants.
 func ofServer(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if proxy.TenantOf(r.Context()) != timeline.Local {
 			http.Error(w, "the metrics are those of all tenants: use the token that the server was started with, or one of oriel token add --tenant local --role read", http.StatusForbidden)
 			return

@@ -46,7 +46,9 @@ func (g *gateway) health(o *gatewayOptions) (h proxy.Health) {
 	if o.settingsHeld != nil {
 		h.SettingsHeld = o.settingsHeld()
 	}
-	if n := g.engine.Spool().Newer; n > 0 {
+	spool := g.engine.Spool()
+	h.CallsLost = spool.Lost
+	if n := spool.Newer; n > 0 {
 		h.CallsHeld = fmt.Sprintf("%d calls wait for the newer version of Oriel that put them into the spool: start it with the same folder", n)
 	}
 	if g.events != nil {

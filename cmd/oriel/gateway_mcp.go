@@ -24,6 +24,7 @@ func (g *gateway) mcp(o *gatewayOptions) http.Handler {
 			Open:     func(context.Context) (*mcp.History, error) { return history, nil },
 			Tenant:   a.Tenant,
 			Project:  o.project,
+			Memory:   proxy.MemoryOf(r.Context()).Take,
 			ReadOnly: a.Role != timeline.RoleCall,
 			Version:  o.proxy.Version,
 			Log:      log,

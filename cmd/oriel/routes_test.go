@@ -57,6 +57,9 @@ func (v *visitor) ask(token string, a *address) (int, string) {
 		v.t.Fatalf("%v: %v", a, err)
 	}
 	defer res.Body.Close()
+	if strings.HasPrefix(a.path, "/oriel/") && res.Header.Get("X-Content-Type-Options") != "nosniff" {
+		v.t.Errorf("%v: an answer of Oriel's own without nosniff", a)
+	}
 	if strings.HasSuffix(a.path, "/events") && res.StatusCode == 200 { // it does not end
 		return res.StatusCode, ""
 	}

@@ -21,6 +21,9 @@ type topClient struct {
 	client *http.Client
 }
 
+// stay follows no redirect: the token is for the server that was named.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
 // newTopClient reads the address of a server: its base URL, also with /k/TOKEN, or the
 // address of its console, also with #token=TOKEN or, as in older links, ?token=TOKEN.
 func newTopClient(address, token string) (*topClient, error) {
@@ -42,7 +45,7 @@ func newTopClient(address, token string) (*topClient, error) {
 		}
 		path = ""
 	}
-	return &topClient{base: u.Scheme + "://" + u.Host + strings.TrimRight(path, "/"), token: token, client: &http.Client{}}, nil
+	return &topClient{base: u.Scheme + "://" + u.Host + strings.TrimRight(path, "/"), token: token, client: &http.Client{CheckRedirect: stay}}, nil
 }
 
 // topWait limits one question to the server.
@@ -144,9 +147,14 @@ type topOverview struct {
 			Sent, Without int
 			LeftOut       int `json:"left_out"`
 		}
-		Money struct{ Cost, Without, Saved float64 }
+		Money struct {
+			Cost, Without, Saved float64
+			UnknownModels        []string `json:"unknown_models"`
+		}
 	}
 	FailOpen struct{ Total int } `json:"fail_open"`
+	// Unread are requests that the server did not read, the most frequent first.
+	Unread []topUnread
 	// Calibration.Error is a share: 0.012 means 1.2%.
 	Calibration struct {
 		Error float64
@@ -158,11 +166,21 @@ type topOverview struct {
 	}
 	Queue struct{ Calls int }
 	Live  []topCall
+	// Running are calls that have not ended. MS is how long they had run when the server
+	// answered, at got.
+	Running []topCall
+	got     time.Time
+}
+
+// topUnread counts requests of a client that the server did not read.
+type topUnread struct {
+	Client, Path, Why string
+	Count             int
 }
 
 // topCall is a call in the list.
 type topCall struct {
-	Time         time.Time
+	Time, Began  time.Time
 	Conversation string
 	Title        string
 	ID, Model    string
@@ -170,7 +188,13 @@ type topCall struct {
 	Plan         string
 	MS           float64 // until the answer ended
 	Cost         float64
+	Priced       *bool // nil: an earlier server does not say it
 	Error        string
+}
+
+// passes reports whether a filter lets a call through.
+func (c *topCall) passes(filter string) bool {
+	return strings.Contains(strings.ToLower(c.Title+" "+c.Conversation+" "+c.Model+" "+c.Plan), strings.ToLower(filter))
 }
 
 // topStrip is all messages of a conversation in short.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -61,6 +60,7 @@ func refreshTop(ctx context.Context, c *topClient) func(*topModel) topJob {
 			m.gone = err.Error()
 			return nil
 		}
+		o.got = m.now()
 		m.gone, m.overview = "", &o
 		m.list()
 		return m.readStrip()
@@ -73,9 +73,8 @@ func (m *topModel) list() {
 	if m.overview == nil {
 		return
 	}
-	word := strings.ToLower(m.filter)
 	for _, c := range m.overview.Live {
-		if strings.Contains(strings.ToLower(c.Title+" "+c.Conversation+" "+c.Model+" "+c.Plan), word) {
+		if c.passes(m.filter) {
 			m.calls = append(m.calls, c)
 		}
 	}

@@ -250,6 +250,10 @@ func TestTopFitsTheTerminal(t *testing.T) {
 				m.overview.Live = append(m.overview.Live, topCall{ID: fmt.Sprint(i), Conversation: hostile, Title: hostile, Model: hostile, Plan: hostile, Came: 1 << 30, Sent: 1 << 20, Cost: 12345.678, MS: 1e7})
 			}
 			m.overview.Live[3].Error = hostile
+			m.overview.Unread = make([]topUnread, 3)
+			for i := range m.overview.Unread {
+				m.overview.Unread[i] = topUnread{hostile, hostile, hostile, 1 << 30}
+			}
 			m.list()
 			m.strip, m.cursor = strip, 1
 			m.message = &topMessage{ID: 1, By: hostile, Tokens: 1 << 20, Verdict: "mask", Reason: hostile, Pinned: true}
@@ -264,6 +268,23 @@ func TestTopFitsTheTerminal(t *testing.T) {
 			m.help = true
 			check("help")
 		}
+	}
+}
+
+// On a terminal of 80 columns the list shows by which plan a call was sent, and the help is whole.
+func TestTopAtEightyColumns(t *testing.T) {
+	m := newTopModel("http://127.0.0.1:8780", 80, 24, style{})
+	m.overview = &topOverview{Live: []topCall{{
+		ID: "1", Conversation: "c", Title: "A long title of a conversation that is cut", Model: "claude-sonnet-4-5",
+		Came: 66_100, Sent: 15_500, Plan: "p13", Cost: 0.06,
+	}}}
+	m.list()
+	if text := strings.Join(m.view(), "\n"); !strings.Contains(text, "15.5k p13 ") {
+		t.Error(text)
+	}
+	m.help = true
+	if text := strings.Join(m.view(), "\n"); strings.Contains(text, "…") {
+		t.Error(text)
 	}
 }
 
@@ -288,4 +309,23 @@ func FuzzKeys(f *testing.F) {
 			m.view()
 		}
 	})
+}
+
+func TestTopShowsCallsThatRun(t *testing.T) {
+	now := time.Date(2026, 11, 18, 12, 41, 7, 0, time.UTC)
+	for _, width := range []int{80, 120} {
+		m := newTopModel("http://127.0.0.1:8780", width, 24, style{})
+		m.now = func() time.Time { return now.Add(2 * time.Second) }
+		m.overview = &topOverview{got: now, Running: []topCall{{ID: "a", Model: "claude-sonnet-4-5", Began: now.Add(-4 * time.Second), MS: 4000, Came: 130_000, Sent: 48_000}}}
+		m.list()
+		screen := strings.Join(m.view(), "\n")
+		for _, want := range []string{"12:41", "a new conversation", "130k", "48.0k", "run 6s"} {
+			if !strings.Contains(screen, want) {
+				t.Errorf("%d columns have no %q:\n%s", width, want, screen)
+			}
+		}
+		if m.filter = "harbour"; strings.Contains(strings.Join(m.view(), "\n"), "run 6s") {
+			t.Error("a filter does not hold for a call that runs")
+		}
+	}
 }

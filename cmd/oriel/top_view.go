@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/window"
@@ -42,7 +43,7 @@ func (m *topModel) head() []string {
 	where := fmt.Sprintf("%s  profile %s  %s", m.address, oneLine(o.Profile, 20), oneLine(o.Version, 20))
 	first := m.style.bold("oriel top") + "  " + clipCells(where, m.width-11)
 	t := &o.Today
-	parts := []string{plural(t.Calls, "call", "calls") + " today", compact(t.Tokens.Sent) + " of " + compact(t.Tokens.Without) + " tokens sent", money(t.Money.Cost)}
+	parts := []string{plural(t.Calls, "call", "calls") + " today", compact(t.Tokens.Sent) + " of " + compact(t.Tokens.Without) + " tokens sent", priced(t.Money.Cost, t.Money.UnknownModels)}
 	if t.Money.Saved >= 0.005 {
 		parts = append(parts, money(t.Money.Saved)+" saved")
 	}
@@ -60,7 +61,20 @@ func (m *topModel) head() []string {
 	if o.Queue.Calls > 0 {
 		parts = append(parts, plural(o.Queue.Calls, "call", "calls")+" to write")
 	}
-	return []string{first, m.joined(parts, m.width), ""}
+	return []string{first, m.joined(parts, m.width), m.unread()}
+}
+
+// unread returns a line about the clients whose requests are not read, or "".
+func (m *topModel) unread() string {
+	all := m.overview.Unread
+	if len(all) == 0 {
+		return ""
+	}
+	parts := make([]string, len(all))
+	for i, u := range all {
+		parts[i] = oneLine(fmt.Sprintf("%d × %s %s %s", u.Count, cmp.Or(u.Client, "a client without a name"), u.Path, u.Why), m.width)
+	}
+	return m.style.code("33", clipCells("! not read: "+m.joined(parts, m.width), m.width))
 }
 
 // joined joins as many parts as there is room for.
@@ -75,17 +89,37 @@ func (m *topModel) joined(parts []string, room int) string {
 	return clipCells(line, room)
 }
 
+// planWidth is how many columns a screen must have that shows the plans of calls.
+const planWidth = 76
+
 // callLines returns the list of calls in so many lines.
 func (m *topModel) callLines(room int) []string {
 	title := m.width - 10 - 17 - 7 - 7 - 6 - 8 - 9 // what the other columns leave
 	wide := title >= 24
 	row := func(time, what, model, came, sent, plan, took, cost string) string {
 		if !wide {
-			return column(time, 8) + column(what, m.width-8-14-7-7-9) + column(model, 14) + right(came, 7) + right(sent, 7) + right(cost, 9)
+			planned := ""
+			if m.width >= planWidth {
+				planned = " " + column(plan, 5)
+			}
+			return column(time, 8) + column(what, m.width-8-14-7-7-cells(planned)-9) + column(model, 14) + right(came, 7) + right(sent, 7) + planned + right(cost, 9)
 		}
 		return column(time, 10) + column(what, title) + column(model, 17) + right(came, 7) + right(sent, 7) + " " + column(plan, 5) + right(took, 7) + right(cost, 9)
 	}
 	lines := []string{m.style.code("2", row(" time", "conversation", "model", "came", "sent", "plan", "took", "cost"))}
+	running := m.running()
+	for _, c := range running {
+		if len(lines) == room {
+			break
+		}
+		took := time.Duration(c.MS)*time.Millisecond + m.now().Sub(m.overview.got)
+		line := row(" "+c.Began.In(m.now().Location()).Format(m.clock(wide)), oneLine(cmp.Or(c.Title, c.Conversation, "a new conversation"), m.width), oneLine(shortModel(c.Model), m.width),
+			compact(c.Came), compact(c.Sent), "", "", fmt.Sprintf("run %.0fs", took.Seconds()))
+		lines = append(lines, m.style.code("32", line))
+	}
+	if len(m.calls) == 0 && len(running) > 0 {
+		return append(lines, make([]string, max(0, room-len(lines)))...)
+	}
 	if len(m.calls) == 0 {
 		what := "no calls yet"
 		if m.filter != "" {
@@ -95,13 +129,9 @@ func (m *topModel) callLines(room int) []string {
 	}
 	first := 0
 	for i := range m.calls { // the chosen one is on the screen
-		if m.calls[i].ID == m.selected && i >= room-1 {
-			first = i - room + 2
+		if below := room - len(lines); m.calls[i].ID == m.selected && i >= below {
+			first = i - below + 1
 		}
-	}
-	form := "15:04"
-	if wide {
-		form = "15:04:05"
 	}
 	for i := first; i < len(m.calls) && len(lines) < room; i++ {
 		c := &m.calls[i]
@@ -110,14 +140,17 @@ func (m *topModel) callLines(room int) []string {
 			what = "! " + c.Error
 		}
 		cost := ""
-		if c.Cost > 0 {
+		switch {
+		case c.Cost > 0:
 			cost = money(c.Cost)
+		case c.Priced != nil && !*c.Priced && c.Error == "":
+			cost = "?"
 		}
 		marker := " "
 		if c.ID == m.selected {
 			marker = "▸"
 		}
-		line := row(marker+c.Time.In(m.now().Location()).Format(form), oneLine(what, m.width), oneLine(shortModel(c.Model), m.width), compact(c.Came), compact(c.Sent), oneLine(c.Plan, 5), seconds(c.MS), cost)
+		line := row(marker+c.Time.In(m.now().Location()).Format(m.clock(wide)), oneLine(what, m.width), oneLine(shortModel(c.Model), m.width), compact(c.Came), compact(c.Sent), oneLine(c.Plan, 5), seconds(c.MS), cost)
 		switch {
 		case c.ID == m.selected:
 			line = m.style.code("7", line)
@@ -127,6 +160,27 @@ func (m *topModel) callLines(room int) []string {
 		lines = append(lines, line)
 	}
 	return append(lines, make([]string, max(0, room-len(lines)))...)
+}
+
+// clock returns the layout of times of day.
+func (m *topModel) clock(wide bool) string {
+	if wide {
+		return "15:04:05"
+	}
+	return "15:04"
+}
+
+// running returns the calls that have not ended, as far as the filter lets them through.
+func (m *topModel) running() (out []topCall) {
+	if m.overview == nil {
+		return nil
+	}
+	for _, c := range m.overview.Running {
+		if c.passes(m.filter) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // stripLook is how a message of a strip is drawn.
@@ -340,14 +394,15 @@ func (m *topModel) helpLines() []string {
 	}
 	lines := []string{
 		m.style.bold("oriel top"), "",
-		"The list has the newest calls: tokens of the request as it came and as it was sent.",
-		"Below it are the messages of the chosen call's conversation, one column each. A bar",
-		"is as high as the message is long: each step doubles it, from 16 tokens on.", "",
+		"The list has the newest calls: tokens of the request as it came and as it",
+		"was sent, and the plan by which something was left out. Below it are the",
+		"messages of the chosen call's conversation, one column each. A bar is as high",
+		"as the message is long: each step doubles it, from 16 tokens on.", "",
 		"  u words of a person    * pinned    + brought back",
 		"  " + sign(window.Trim) + " shortened    " + sign(window.Mask) + " result cleared    " + sign(window.Fold) + " stands in the digest    " + sign(window.Evict) + " left", "",
 		"  ↑ ↓     another call               ← →        another message",
 		"  [ ]     message that was left out  pgup pgdn  a row further",
-		"  p       pin or unpin the message   u          undo the newest plan, after a question",
+		"  p       pin or unpin the message   u          undo the newest plan, asks first",
 		"  /       filter the list            r          ask again",
 		"  q       quit", "",
 		"Any key returns.",
