@@ -47,6 +47,9 @@ found, and imports it. Histories of aider are in the folders that it was used in
 --mine finds that of the current folder, or of one above it. It names places that cannot
 be read, imports the others, and exits with 2.
 
+A session that Oriel recorded stays as it was recorded, with its plans and numbers; the file becomes a
+branch of that conversation, also if it was recorded under another name.
+
 Messages are stored unchanged: oriel export writes a session byte for byte. Importing a
 file again adds nothing; if it has grown, only what is new is added; if it was edited, it
 becomes a branch.
@@ -117,6 +120,10 @@ imported.`,
 		if err == nil {
 			keepWords(cmd, store, o.Tenant, report)
 		}
+		called := names{}
+		if err == nil && !asJSON {
+			called, err = namesOf(cmd, tenantStore{store, o.Tenant}, report)
+		}
 		err = errors.Join(err, store.Close())
 		report.Broken += len(unread)
 		report.Problems = append(unread, report.Problems...)
@@ -124,7 +131,7 @@ imported.`,
 			report.Skipped = nil // agents keep other files beside their conversations
 			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: note: %s no known form and %s left out; --verbose lists them\n", plural(n, "other file there has", "other files there have"), are(n))
 		}
-		return finishImport(cmd, report, err, asJSON, verbose)
+		return finishImport(cmd, report, called, err, asJSON, verbose)
 	}
 	return cmd
 }
@@ -170,7 +177,7 @@ func syncLevel(name string) (sqlite.Sync, error) {
 
 // finishImport prints what was imported. If something could not be imported,
 // it returns a one-line error and, with verbose, prints the details before.
-func finishImport(cmd *cobra.Command, r *importer.Report, err error, asJSON, verbose bool) error {
+func finishImport(cmd *cobra.Command, r *importer.Report, called names, err error, asJSON, verbose bool) error {
 	errOut := cmd.ErrOrStderr()
 	if err != nil {
 		if verbose {
@@ -179,9 +186,12 @@ func finishImport(cmd *cobra.Command, r *importer.Report, err error, asJSON, ver
 		if errors.Is(err, importer.ErrInput) || errors.Is(err, timeline.ErrInvalid) {
 			return err
 		}
+		if cmd.Context().Err() != nil {
+			err = errors.New("stopped")
+		}
 		return &failure{fmt.Errorf("%w: what was imported before stays, and importing again continues from there", err)}
 	}
-	print := printImport
+	print := func(out io.Writer, r *importer.Report) error { return printImport(out, r, called) }
 	if asJSON {
 		print = func(out io.Writer, r *importer.Report) error { return printJSON(out, r) }
 	}
@@ -251,18 +261,44 @@ func printProblems(out io.Writer, r *importer.Report) {
 // maxImported is how many conversations are listed.
 const maxImported = 20
 
-func printImport(out io.Writer, r *importer.Report) error {
+// names are what conversations are called: their ids as a terminal is shown them, and their
+// titles.
+type names struct {
+	short  shortIDs
+	titles map[string]string
+}
+
+// namesOf reads the names of the conversations that are listed.
+func namesOf(cmd *cobra.Command, s tenantStore, r *importer.Report) (n names, err error) {
+	if n.short, err = shortIDsFor(cmd.Context(), cmd.OutOrStdout(), s); err != nil {
+		return n, err
+	}
+	n.titles = map[string]string{}
+	for _, c := range r.Conversations[:min(len(r.Conversations), maxImported)] {
+		title, err := titleOf(cmd.Context(), s, c.Name)
+		if err != nil {
+			return n, err
+		}
+		n.titles[c.Name] = oneLine(title, 60)
+	}
+	return n, nil
+}
+
+func printImport(out io.Writer, r *importer.Report, called names) error {
 	var b bytes.Buffer
-	t := table{left: []bool{true, true, false, false}}
-	t.row("conversation", "form", "messages", "new")
+	t := table{left: []bool{true, true, false, false, true}}
+	t.row("conversation", "form", "messages", "new", "title")
 	for i, c := range r.Conversations {
 		if i == maxImported {
-			t.row(fmt.Sprintf("and %s more", thousands(len(r.Conversations)-i)), "", "", "")
+			t.row(fmt.Sprintf("and %s more", thousands(len(r.Conversations)-i)), "", "", "", "")
 			break
 		}
-		t.row(wholeID(c.Name), string(c.Format), thousands(c.Messages), thousands(c.New))
+		t.row(called.short.of(c.Name), string(c.Format), thousands(c.Messages), thousands(c.New), called.titles[c.Name])
 	}
 	if len(r.Conversations) > 0 {
+		if sc := screenOf(out); sc.width > 0 {
+			t.fit(sc.width, 8)
+		}
 		t.writeTo(&b)
 		b.WriteString("\n")
 	}
@@ -276,6 +312,23 @@ func printImport(out io.Writer, r *importer.Report) error {
 			fmt.Fprintf(&b, "%s: somebody else went on with it meanwhile and it stays there; what was imported is a branch, which oriel show --branches lists\n", wholeID(c.Name))
 		}
 	}
+	if n := recordedBefore(r); n > 0 {
+		fmt.Fprintf(&b, "%s recorded by Oriel already: what was recorded stays the main line, the file is a branch of it, which oriel show --branches lists\n",
+			plural(n, "conversation was", "conversations were"))
+	}
+	if r.New > 0 {
+		b.WriteString("next: oriel conversations lists them, oriel recall searches them\n")
+	}
 	_, err := out.Write(b.Bytes())
 	return err
+}
+
+// recordedBefore counts the conversations that Oriel had recorded.
+func recordedBefore(r *importer.Report) (n int) {
+	for _, c := range r.Conversations {
+		if c.Recorded {
+			n++
+		}
+	}
+	return n
 }
