@@ -107,4 +107,10 @@ func TestProgressIsOneShortLine(t *testing.T) {
 			t.Error(diff)
 		}
 	}
+	// What was done before it began counts neither for the rate nor for the time that is left.
+	p = &progress{what: "embedding", things: true, from: 9_000}
+	want := "embedding ██████████████████████▊·  95%  9,500 of 10,000, 50/s, 10s left"
+	if diff := cmp.Diff(want, p.line(9_500, 10_000, 10*time.Second)); diff != "" {
+		t.Error(diff)
+	}
 }

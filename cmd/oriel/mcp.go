@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -53,6 +54,12 @@ A proxy serves the same at /oriel/mcp over streamable HTTP.`,
 		tenant, err := data.tenantName()
 		if err != nil {
 			return err
+		}
+		if typedAt(cmd.InOrStdin()) {
+			fmt.Fprintln(cmd.ErrOrStderr(), `oriel: an agent starts this by itself, and speaks to it on standard input:
+  claude mcp add oriel -- oriel mcp   registers it with Claude Code
+  oriel setup AGENT                   shows how others do
+Ctrl-C ends it`)
 		}
 		h := &mcpHistory{data: data, readOnly: readOnly}
 		defer h.shutDown()

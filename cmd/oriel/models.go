@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -91,6 +92,13 @@ func named(models *token.Models, list []token.Model, name string) []token.Model 
 }
 
 func printModels(cmd *cobra.Command, list []token.Model) error {
+	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
+		_, err := out.Write(drawModels(list, sc))
+		return err
+	})
+}
+
+func drawModels(list []token.Model, sc screen) []byte {
 	var b bytes.Buffer
 	t := table{left: []bool{true, false, false, false, false, false, false, false, false, true}}
 	t.row("model", "window", "max in", "max out", "$ in", "$ out", "$ read", "$ write", "cached from", "as of")
@@ -103,12 +111,11 @@ func printModels(cmd *cobra.Command, list []token.Model) error {
 			dollars(m.Prices.Input), dollars(m.Prices.Output), dollars(m.Prices.CacheRead), dollars(m.Prices.CacheWrite),
 			count(m.Cache.Min), m.Date)
 	}
-	if sc := screenOf(cmd.OutOrStdout()); sc.width > 0 {
+	if sc.width > 0 {
 		t.narrow(sc.width, 9, 8, 2, 7, 6, 3, 1) // the date, the cache, limits
 	}
 	t.writeTo(&b)
-	_, err := cmd.OutOrStdout().Write(b.Bytes())
-	return err
+	return b.Bytes()
 }
 
 func count(n int) string {

@@ -20,6 +20,7 @@ type progress struct {
 	things bool
 
 	mu    sync.Mutex // protects all below
+	from  int64      // what was done already when the first update came; -1 before it
 	drawn time.Time
 	stop  chan struct{}
 	ended sync.WaitGroup
@@ -30,12 +31,14 @@ const (
 	drawEvery = 100 * time.Millisecond
 	// Commands that end within quiet show no bar.
 	quiet = 300 * time.Millisecond
+	// leastRate is how long a rate is measured before it says how much time is left.
+	leastRate = 3 * time.Second
 )
 
 // newProgress returns a progress that draws on the command's standard error if
 // that is a terminal.
 func newProgress(cmd *cobra.Command, what string) *progress {
-	p := &progress{what: what, start: time.Now()}
+	p := &progress{what: what, start: time.Now(), from: -1}
 	if out := cmd.ErrOrStderr(); isTerminal(out) {
 		p.out = out
 	}
@@ -50,6 +53,9 @@ func (p *progress) update(done, total int64) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.from < 0 {
+		p.from = done
+	}
 	now := time.Now()
 	if now.Sub(p.start) < quiet || now.Sub(p.drawn) < drawEvery {
 		return
@@ -66,13 +72,17 @@ func (p *progress) line(done, total int64, took time.Duration) string {
 	done = min(done, total)
 	const width = 24
 	full := bar(int(done*1000/total), 1000, width)
-	rate := int64(float64(done) / max(took.Seconds(), 0.001))
+	rate := float64(done-min(max(p.from, 0), done)) / max(took.Seconds(), 0.001)
+	left := ""
+	if rate > 0 && took > leastRate {
+		left = ", " + (time.Duration(float64(total-done) / rate * float64(time.Second))).Round(time.Second).String() + " left"
+	}
 	size := size
 	if p.things {
 		size = func(n int64) string { return thousands(int(n)) }
 	}
-	return fmt.Sprintf("%s %s%s %3d%%  %s of %s, %s/s", p.what, full, strings.Repeat("·", width-len([]rune(full))), 100*done/total,
-		size(done), size(total), size(rate))
+	return fmt.Sprintf("%s %s%s %3d%%  %s of %s, %s/s%s", p.what, full, strings.Repeat("·", width-len([]rune(full))), 100*done/total,
+		size(done), size(total), size(int64(rate)), left)
 }
 
 // watch calls ask for the progress repeatedly, until end.

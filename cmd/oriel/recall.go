@@ -29,7 +29,7 @@ type recallFlags struct {
 func recallCommand() *cobra.Command {
 	var o recallFlags
 	cmd := &cobra.Command{
-		Use:        "recall QUERY",
+		Use:        "recall QUERY...",
 		SuggestFor: []string{"search", "find", "grep"},
 		Short:      "Search the history by words and meaning",
 		Long: `Search the history by words and by meaning: one conversation, those of a project, or all
@@ -66,11 +66,8 @@ all conversations.`,
   oriel recall "TLS certificate" --conversation last --mode keyword -C 2
   oriel recall "which port?" --project shop --json`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%s: give one query, in quotes; see oriel recall --help", plural(len(args), "argument", "arguments"))
-			}
-			if strings.TrimSpace(args[0]) == "" {
-				return errors.New("the query is empty: give words to search for, in quotes")
+			if strings.TrimSpace(strings.Join(args, " ")) == "" {
+				return errors.New("the query is empty: give words to search for; see oriel recall --help")
 			}
 			return nil
 		},
@@ -96,8 +93,8 @@ all conversations.`,
 		if o.json && !cmd.Flags().Changed("complete") {
 			o.complete = true
 		}
-		return data.keep(cmd.Context(), func(s tenantStore) error {
-			r, err := o.find(cmd, s, args[0])
+		err := data.keep(cmd.Context(), func(s tenantStore) error {
+			r, err := o.find(cmd, s, strings.Join(args, " "))
 			if err != nil {
 				return err
 			}
@@ -106,6 +103,11 @@ all conversations.`,
 			}
 			return o.printFound(cmd, s, &r)
 		})
+		if none := errors.Is(err, errNoHistory); none && o.json {
+			nothing := newFound(&recall.Result{Query: strings.Join(args, " "), Mode: recall.Mode(o.mode)}, "")
+			return errors.Join(tolerateNone(cmd, err), printJSON(cmd.OutOrStdout(), nothing))
+		}
+		return tolerateNone(cmd, err)
 	}
 	return cmd
 }
