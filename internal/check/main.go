@@ -19,6 +19,7 @@ import (
 	"github.com/oriel-context/oriel/internal/check/attack"
 	"github.com/oriel-context/oriel/internal/check/earlier"
 	"github.com/oriel-context/oriel/internal/check/embed"
+	"github.com/oriel-context/oriel/internal/check/figures"
 	"github.com/oriel-context/oriel/internal/check/fit"
 	"github.com/oriel-context/oriel/internal/check/histories"
 	"github.com/oriel-context/oriel/internal/check/kit"
@@ -44,13 +45,14 @@ var verbs = []struct {
 	{"proxy", "recorded sessions through the proxy", proxy.Check},
 	{"earlier", "first calls that recall from earlier conversations of a project", earlier.Check},
 	{"embed", "the built-in embedding model against ONNX Runtime", embed.Check},
-	{"agents", "Claude Code and Codex through the proxy", agents.Check},
+	{"agents", "Claude Code, Codex and other agents through the proxy", agents.Check},
 	{"recall", "the search of a large scope in PostgreSQL against that in memory", recall.Check},
 	{"replicas", "several servers on one PostgreSQL against one server, and faults", replicas.Check},
 	{"run", "Claude Code and Codex under oriel run", run.Check},
 	{"mcp", "the MCP server with the MCP inspector, Claude Code and Codex", mcp.Check},
 	{"sdks", "the vendors' packages through the proxy", sdks.Check},
 	{"usage", "the sums of oriel usage against those of a provider", usage.Check},
+	{"figures", "one history: every screen that shows a sum against the others and an own one", figures.Check},
 	{"docs", "every block of the documents, with the vendors' packages", sdks.CheckDocs},
 }
 
