@@ -1,7 +1,8 @@
-// Package agents runs real agent programs, Claude Code and Codex, headless
-// through the proxy against a scripted model that keeps them busy.
+// Package agents runs real agent programs headless through the proxy against a
+// scripted model that keeps them busy: Claude Code and Codex, and with
+// -only programs others.
 //
-//	./scripts/check agents [-oriel FILE] [-only record|views|default|replicas] [-replicas 2] [-calls N] [-limits 64000,0] [-profiles thrifty,full@12] [-models known,wide,unknown] [-install DIR] [claude codex]
+//	./scripts/check agents [-oriel FILE] [-only record|views|default|programs|replicas] [-replicas 2] [-calls N] [-limits 64000,0] [-profiles thrifty,full@12] [-models known,wide,unknown] [-install DIR] [claude codex]
 //
 // The first runs are without views: the provider must get the bytes that the
 // agent sent. The next ones, with the program that -oriel names or one that is
@@ -22,6 +23,19 @@
 // conversation, which the same run with profile off must make it do. Calls,
 // tokens and money must be the same in the file of --summary and in oriel
 // usage --json, calls and tokens also as the model reported them.
+//
+// Those with -only programs are of agents that change what they sent before:
+// reminders that move, reasoning and date that a resumed session drops, a
+// summary in the place of the history. Versions are pinned. Each program reads
+// parts or answers questions, may ask for a summary of its conversation, and is
+// resumed with a question about the third part; then it begins another piece of
+// work. The first must be one session (which conversations that continue
+// another one belong to) and the second another, requests within the budget,
+// requests for a summary whole, and the fact in the request with the question.
+// A model on a WebSocket, as Codex asks for, would be out of the
+// proxy's sight: none must be opened. Names choose programs by their beginning.
+// -keep FOLDER keeps what was sent. A program that cannot be installed or
+// started is skipped, and a line says so.
 //
 // With -only replicas, which does not run otherwise, requests go in turn to several servers
 // on one PostgreSQL, as a balancer without stickiness sends them, and the model refuses more
@@ -60,22 +74,33 @@ func Check(args []string) error {
 	ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	flags := kit.Flags("agents")
-	calls := flags.Int("calls", 0, "tool calls of each run (default 200 without views, 300 with, 150 under oriel run)")
+	calls := flags.Int("calls", 0, "tool calls of each run (default 200 without views, 300 with, 150 under oriel run, each program's own)")
 	install := flags.String("install", kit.AgentsFolder(), "folder for the agents from npm")
-	only := flags.String("only", "", "record, views, default (default: these three) or replicas")
+	only := flags.String("only", "", "record, views, default, programs (default: these four) or replicas")
+	keep := flags.String("keep", "", "folder for the bodies of -only programs: they hold the vendors' instructions, so keep them to yourself")
 	replicas := flags.Int("replicas", 2, "servers behind a balancer, with -only replicas")
 	oriel := flags.String("oriel", "", "the program, for runs with views; default: built from the module")
 	limits := flags.String("limits", "", "tokens that the model takes, 0 for any number")
 	profiles := flags.String("profiles", "", "profiles of the proxy, NAME or NAME@PERCENT")
 	models := flags.String("models", "", "known, wide (the table's window is far too large), unknown")
-	names := kit.Agents(kit.Parse(flags, args))
+	given := kit.Parse(flags, args)
+	if !slices.Contains([]string{"", "record", "views", "default", "programs", "replicas"}, *only) || *replicas < 1 {
+		return fmt.Errorf("-only %q -replicas %d: use record, views, default, programs or replicas, and at least one replica", *only, *replicas)
+	}
+	failed := 0
+	if *only == "" || *only == "programs" {
+		wrong, err := checkPrograms(given, *oriel, *install, *keep, *calls)
+		if err != nil {
+			return err
+		}
+		if failed += wrong; *only != "" {
+			return kit.Failed(failed)
+		}
+	}
+	names := kit.Agents(given)
 	if err := kit.InstallAgents(*install); err != nil {
 		return err
 	}
-	if !slices.Contains([]string{"", "record", "views", "default", "replicas"}, *only) || *replicas < 1 {
-		return fmt.Errorf("-only %q -replicas %d: use record, views, default or replicas, and at least one replica", *only, *replicas)
-	}
-	failed := 0
 	if *only == "" || *only == "record" {
 		for _, name := range names {
 			problems, err := checkRecord(name, *install, cmp.Or(*calls, 200))

@@ -38,6 +38,40 @@ func InstallAgents(dir string) error {
 	return nil
 }
 
+// InstallNode installs packages from npm into a folder of their own, if they are missing: the
+// name of the folder must change with their versions.
+func InstallNode(dir string, packages ...string) error {
+	return installOnce(dir, func() error {
+		return command("npm", append([]string{"install", "--silent", "--no-audit", "--no-fund", "--prefix", dir}, packages...)...)
+	})
+}
+
+// InstallPyPI installs a program of PyPI into an environment of its own, if it is missing: the
+// name of the folder must change with its version.
+func InstallPyPI(dir, requirement string) error {
+	return installOnce(dir, func() error {
+		if err := command("python3", "-m", "venv", dir); err != nil {
+			return err
+		}
+		return command(filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement)
+	})
+}
+
+// installOnce runs install unless it succeeded for this folder before.
+func installOnce(dir string, install func() error) error {
+	done := filepath.Join(dir, "installed")
+	if _, err := os.Stat(done); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := install(); err != nil {
+		return err
+	}
+	return os.WriteFile(done, nil, 0o644)
+}
+
 // SDKs is a folder with the vendors' packages for Python and Node.
 type SDKs struct{ Dir string }
 

@@ -1,0 +1,211 @@
+package agents
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/oriel-context/oriel/internal/fakemodel"
+)
+
+// The fact stands in the third part or question only; the last question asks for it.
+const (
+	fact     = "Note: the staging database of project Heron listens on port 6543, behind pgbouncer."
+	needle   = "port 6543"
+	question = "Which port does the staging database of Heron listen on? Answer from what you read."
+)
+
+// kind is what a request is for.
+type kind int
+
+const (
+	turn    kind = iota // of the agent's loop or chat
+	asks                // for the fact
+	other               // of another session
+	summary             // of the conversation, which replaces it
+	aside               // a title and the like
+)
+
+// talk is a model that lets an agent read part by part, or explains when there are no tools.
+type talk struct {
+	parts int
+	chat  bool // turns have no tools
+
+	mu                     sync.Mutex // protects the fields below
+	step, calls, summaries int
+}
+
+// shells are the arguments of shell tools, by the tool's name.
+var shells = map[string]string{
+	"Bash": "command", "bash": "command", "exec_command": "cmd", "shell": "command", "run_shell_command": "command", "run_commands": "commands",
+}
+
+// summaryWords are in requests for a summary: in the newest message, or in instructions that
+// are followed by nothing but the history as one text.
+var summaryWords = []string{
+	"create a detailed summary of",                          // Claude Code, Copilot
+	`"type":"compaction_trigger"`,                           // Codex
+	"Summarize this session for continuation",               // Cline
+	"summarize this partial conversation about programming", // aider
+}
+
+// asideWords are in the instructions of agents that a program sends off on its own.
+var asideWords = []string{"managed memory extraction subagent"}
+
+// kind returns what a body is for.
+func (t *talk) kind(body []byte) kind {
+	var b struct {
+		Messages, Input []json.RawMessage
+		Tools           []struct {
+			Name     string
+			Function struct{ Name string }
+		}
+	}
+	if json.Unmarshal(body, &b) != nil || len(b.Messages)+len(b.Input) == 0 {
+		return aside
+	}
+	all := append(b.Messages, b.Input...)
+	last := all[len(all)-1:]
+	if len(all) == 2 {
+		last = all
+	}
+	for _, raw := range last {
+		if slices.ContainsFunc(summaryWords, func(words string) bool { return bytes.Contains(raw, []byte(words)) }) {
+			return summary
+		}
+	}
+	if slices.ContainsFunc(asideWords, func(words string) bool { return bytes.Contains(body, []byte(words)) }) {
+		return aside
+	}
+	for _, raw := range slices.Backward(all) {
+		var m struct{ Role, Type string }
+		if json.Unmarshal(raw, &m) != nil || m.Role != "user" {
+			continue
+		}
+		if bytes.Contains(raw, []byte(question)) {
+			return asks
+		}
+		if bytes.Contains(raw, []byte(another)) {
+			return other
+		}
+		if !bytes.Contains(raw, []byte("<info-msg>")) {
+			break
+		}
+	}
+	for _, tool := range b.Tools {
+		if shells[tool.Name] != "" || shells[tool.Function.Name] != "" {
+			return turn
+		}
+	}
+	if t.chat {
+		return turn
+	}
+	return aside
+}
+
+func (t *talk) answer(r *fakemodel.Request) fakemodel.Answer {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls++
+	a := fakemodel.Answer{ID: fmt.Sprintf("reply_%d", t.calls), CacheRead: tokens(r.Data()) / 2, Output: 20}
+	a.Input = tokens(r.Data()) - a.CacheRead
+	switch t.kind(r.Data()) {
+	case summary:
+		t.summaries++
+		if bytes.Contains(r.Data(), []byte(`"type":"compaction_trigger"`)) {
+			a.Compaction = "Y29tcGFjdGVk"
+			return a
+		}
+		a.Text = "<analysis>The parts were read one by one.</analysis>\n<summary>Parts were read one after another.</summary>"
+		return a
+	case asks:
+		a.Text = "That was in the third part."
+		return a
+	case other:
+		a.Text = "Ready."
+		return a
+	case aside:
+		a.Text = "Reading all parts"
+		return a
+	}
+	if t.step == t.parts {
+		a.Text = fmt.Sprintf("All %d parts were read.", t.parts)
+		return a
+	}
+	t.step++
+	for _, tool := range r.Tools {
+		argument := shells[tool.Name]
+		if argument == "" {
+			continue
+		}
+		command := fmt.Sprintf("cat parts/%d.txt", t.step)
+		arguments := map[string]any{argument: command}
+		if argument == "commands" {
+			arguments[argument] = []string{command}
+		}
+		if slices.Contains(required(tool.Raw), "description") {
+			arguments["description"] = fmt.Sprintf("Print part %d", t.step)
+		}
+		raw, _ := json.Marshal(arguments)
+		a.Thinking = fmt.Sprintf("Part %d is next.", t.step)
+		a.Calls = []fakemodel.Call{{ID: drawnID(r.Path, t.step), Name: tool.Name, Arguments: string(raw)}}
+		return a
+	}
+	a.Text = partText(t.step, 30)
+	return a
+}
+
+// drawnID returns the id of the k-th call as the vendor of a path draws it.
+func drawnID(path string, k int) string {
+	drawn := fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, "call ", k)))
+	if strings.HasSuffix(path, "/messages") {
+		return "toolu_01" + drawn[:22]
+	}
+	return "call_" + drawn[:24]
+}
+
+// required returns the arguments that a tool must have, in any vendor's words.
+func required(tool []byte) []string {
+	type schema struct{ Required []string }
+	var t struct {
+		InputSchema schema `json:"input_schema"`
+		Parameters  schema
+		Function    struct{ Parameters schema }
+	}
+	if json.Unmarshal(tool, &t) != nil {
+		return nil
+	}
+	return slices.Concat(t.InputSchema.Required, t.Parameters.Required, t.Function.Parameters.Required)
+}
+
+// partText returns the k-th part, of some 20 tokens a line.
+func partText(k, lines int) string {
+	var b strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&b, "line %d of part %d: the token of part %d is T%08x and nothing else.\n", i+1, k, k, uint32(k)*2654435761)
+	}
+	return b.String()
+}
+
+// writeParts writes the parts that a model lets an agent read.
+func writeParts(work string, parts int) error {
+	if err := os.MkdirAll(filepath.Join(work, "parts"), 0o755); err != nil {
+		return err
+	}
+	for k := 1; k <= parts; k++ {
+		text := partText(k, 55)
+		if k == 3 {
+			text = fact + "\n" + text
+		}
+		if err := os.WriteFile(filepath.Join(work, "parts", fmt.Sprintf("%d.txt", k)), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
