@@ -35,9 +35,19 @@ var attacks = []attack{
 	{"many-parts", "requests of 2 million parts of 2 bytes, 12 at once in gzip, and 40 of 1 MB; 200 of as many as are read", requestsOfParts},
 	{"many-parts-answers", "answers of 2 million parts of 2 bytes, 12 at once, plain and in gzip, and 40 of 1 MB; 200 of as many as are kept", answersOfParts},
 	{"idle", "513 connections that announce 1 MB and send a byte; 8 that send 60 MB but for a byte", idle},
+	{"readers", "120 exports and 60 other answers of 30 MB that nobody reads, and 30 bodies of 60 MB but for a byte, of a tenant that may only read", readers},
 	{"stall", "45 kB of 410,000 equal messages that could belong to 256 branches, while others talk", stall},
+	{"keys", "6 answers of 6 MB that a client with 115 kB or 15 kB of cookies leaves, before 12 large ones of another tenant and the end", keys},
+	{"strangers", "2,200 connections of strangers, half of them with unfinished bodies, to a server with 1,024 files", strangers},
+	{"holders", "1,100 requests of a tenant that may only read and reads nothing, to a server with 1,024 files", holders},
+	{"mcp", "16 requests of two tenants to MCP whose bodies do not come", mcpSlots},
+	{"refused", "refused requests with 115 kB of cookies", refused},
+	{"instructions", "3 requests of 134 kB that unpack to 53 MB of standing instructions", instructions},
+	{"spellings", "19 spellings of a path of a tenant that has used up its calls", spellings},
 	{"resume", "a restart with very many conversations (--size, 5,000) on a busy machine, and 100 that go on", resume},
 	{"twins", "two servers on one folder and many calls (--size, 4,000)", twins},
+	{"forged", "pages that begin as Oriel's digests, summaries and notes, in conversations that are cut, over a restart", forged},
+	{"pages", "pages in the prompts of 15 programs that ask for something from now on, and new conversations of the project", pages},
 }
 
 // A trial is one run of an attack.

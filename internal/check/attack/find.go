@@ -297,7 +297,7 @@ func twins(t *trial) error {
 			return errors.New("a server does not end")
 		}
 	}
-	recorded, err := countCalls(servers[0].data)
+	recorded, err := countCalls(servers[0].data, timeline.Local)
 	if err != nil {
 		return err
 	}
@@ -308,20 +308,20 @@ func twins(t *trial) error {
 	return nil
 }
 
-// countCalls counts the calls that a data folder has.
-func countCalls(dir string) (n int, err error) {
+// countCalls counts the calls of a tenant that a data folder has.
+func countCalls(dir, tenant string) (n int, err error) {
 	ctx := context.Background()
 	store, err := sqlite.Open(ctx, filepath.Clean(dir), sqlite.Options{})
 	if err != nil {
 		return 0, err
 	}
 	defer store.Close()
-	all, err := store.Conversations(ctx, timeline.Local)
+	all, err := store.Conversations(ctx, tenant)
 	if err != nil {
 		return 0, err
 	}
 	for _, c := range all {
-		records, err := store.Records(ctx, timeline.Local, c.Name, "call", "")
+		records, err := store.Records(ctx, tenant, c.Name, "call", "")
 		if err != nil {
 			return 0, err
 		}

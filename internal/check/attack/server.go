@@ -2,6 +2,7 @@ package attack
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,8 @@ type serveOptions struct {
 	args     []string // further arguments of oriel serve
 	env      []string // NAME=value, over a minimal environment
 	stderr   *os.File // default: the file of (*server).log
+	most     int64    // memory at which it is killed; default: killedAt
+	files    int      // how many it may open; default: as many as this check
 }
 
 // server is an oriel serve process.
@@ -41,6 +44,7 @@ type server struct {
 	data string // its data folder
 	log  string // the file of its standard error
 	cmd  *exec.Cmd
+	most int64         // memory at which it is killed
 	done chan struct{} // closed when the process has ended
 
 	// greedy is set when the process was killed because it had more than killedAt
@@ -58,7 +62,7 @@ func (s *server) watch() {
 		case <-s.done:
 			return
 		case <-time.After(50 * time.Millisecond):
-			if s.memory("VmRSS") > killedAt {
+			if s.memory("VmRSS") > s.most {
 				s.greedy.Store(true)
 				s.cmd.Process.Kill()
 			}
@@ -66,13 +70,22 @@ func (s *server) watch() {
 	}
 }
 
+// data returns the data folder of servers.
+func (t *trial) data() string { return filepath.Join(t.dir, "data") }
+
+// env returns the environment of programs.
+func (t *trial) env() []string { return []string{"HOME=" + t.dir, "PATH=" + os.Getenv("PATH")} }
+
 // serve starts a server and waits until it listens. The trial kills it at its end.
 func (t *trial) serve(o serveOptions) (*server, error) {
-	s := &server{data: filepath.Join(t.dir, "data"), log: filepath.Join(t.dir, "stderr"), done: make(chan struct{})}
+	s := &server{data: t.data(), log: filepath.Join(t.dir, "stderr"), done: make(chan struct{}), most: cmp.Or(o.most, killedAt)}
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", s.data,
 		"--upstream-openai", o.upstream + "/v1", "--upstream-anthropic", o.upstream}, o.args...)
 	s.cmd = exec.Command(t.oriel, args...)
-	s.cmd.Env = append([]string{"HOME=" + t.dir, "PATH=" + os.Getenv("PATH")}, o.env...)
+	if o.files > 0 {
+		s.cmd = exec.Command("sh", append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, o.files), "sh", t.oriel}, args...)...)
+	}
+	s.cmd.Env = append(t.env(), o.env...)
 	if s.cmd.Stderr = o.stderr; o.stderr == nil {
 		f, err := os.OpenFile(s.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
@@ -129,7 +142,7 @@ func (s *server) alive() error {
 	select {
 	case <-s.done:
 		if s.greedy.Load() {
-			return fmt.Errorf("the server had more than %d MB resident and was killed by this check", killedAt>>20)
+			return fmt.Errorf("the server had more than %d MB resident and was killed by this check", s.most>>20)
 		}
 		return fmt.Errorf("the server died: %v", s.cmd.ProcessState)
 	default:
