@@ -27,8 +27,8 @@ var given = map[string]string{
 
 // from are the packages that parts of programs use.
 var from = map[string]string{
-	"context": "context", "fmt": "fmt", "http": "net/http", "log": "log", "os": "os",
-	"oriel": "github.com/oriel-context/oriel", "chat": "github.com/oriel-context/oriel/chat", "condense": "github.com/oriel-context/oriel/condense",
+	"context": "context", "fmt": "fmt", "http": "net/http", "log": "log", "os": "os", "time": "time",
+	"oriel": "github.com/oriel-context/oriel", "items": "github.com/oriel-context/oriel/items", "chat": "github.com/oriel-context/oriel/chat", "condense": "github.com/oriel-context/oriel/condense",
 	"minilm": "github.com/oriel-context/oriel/embed/minilm", "remote": "github.com/oriel-context/oriel/embed/remote",
 }
 

@@ -71,14 +71,19 @@ func runShell(t *testing.T, w *world, b block) {
 	if _, err := exec.LookPath("curl"); err != nil && strings.Contains(b.text, "curl ") {
 		t.Skip("!! SKIPPED: there is no curl")
 	}
+	service := strings.Contains(b.text, "oriel service")
+	if service && runtime.GOOS != "linux" {
+		t.Skip("there is a stand-in for systemd alone")
+	}
 	h := newHome(t, w)
 	text := b.text
-	if strings.Contains(text, "oriel serve") {
+	serves := strings.Contains(text, "oriel serve") && !service
+	if serves || strings.Contains(text, "oriel setup") {
 		var err error
 		if h.port, err = freeport.Find(); err != nil {
 			t.Fatal(err)
 		}
-	} else if strings.Contains(text, ":8780") {
+	} else if service || strings.Contains(text, ":8780") {
 		h.serve(t)
 	}
 	if strings.Contains(text, "SHA256SUMS") {
@@ -87,7 +92,7 @@ func runShell(t *testing.T, w *world, b block) {
 		}
 		h.archive(t)
 	}
-	if strings.Contains(text, "oriel serve") {
+	if serves {
 		text += "\nunset OPENAI_API_BASE; OPENAI_BASE_URL=http://127.0.0.1:8780/v1 python # what was started answers\n"
 	}
 	script := filepath.Join(t.TempDir(), "block.sh")

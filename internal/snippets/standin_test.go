@@ -24,7 +24,7 @@ import (
 // take too long: this very program under their names.
 var standIns = map[string]func(args []string) error{
 	"claude": claude, "codex": codex, "aider": litellm, "python": litellm,
-	"man": man, "go": golang,
+	"man": man, "go": golang, "systemctl": systemctl,
 }
 
 func TestMain(m *testing.M) {
@@ -115,6 +115,25 @@ func man(args []string) error {
 		page = filepath.Join(os.Getenv("HOME"), ".local/share/man/man1", page+".1")
 	}
 	_, err := os.Stat(page)
+	return err
+}
+
+// systemctl looks at the unit that it would start: a machine's own must not be used, and
+// often has no bus of the user.
+func systemctl(args []string) error {
+	if len(args) < 2 || args[0] != "--user" {
+		return fmt.Errorf("systemctl %v: not of the user", args)
+	}
+	if args[1] == "daemon-reload" {
+		return nil
+	}
+	unit, err := os.ReadFile(filepath.Join(os.Getenv("HOME"), ".config/systemd/user", args[len(args)-1]))
+	if err != nil {
+		return err
+	}
+	_, command, _ := strings.Cut(string(unit), "ExecStart=\"")
+	program, _, _ := strings.Cut(command, `"`)
+	_, err = os.Stat(program)
 	return err
 }
 

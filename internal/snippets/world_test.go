@@ -190,8 +190,11 @@ func newHome(t *testing.T, w *world) *home {
 
 // model starts the model that the home's calls go to.
 func (h *home) model(t *testing.T) {
-	s := &fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer {
-		h.asked.Add(1)
+	s := &fakemodel.Server{Answer: func(r *fakemodel.Request) fakemodel.Answer {
+		n := int(h.asked.Add(1))
+		if text, ok := dspyReply(t, r, n); ok {
+			return fakemodel.Answer{Text: text, Input: 100, Output: 20}
+		}
 		return fakemodel.Answer{Text: "Noted.", Input: 100, CacheRead: 300, Output: 20}
 	}}
 	up := httptest.NewServer(s)

@@ -18,7 +18,7 @@ func CheckDocs(args []string) error {
 		return fmt.Errorf("%q: docs takes no arguments", rest[0])
 	}
 	s, err := kit.InstallSDKs("oriel-check-docs", "openai", "anthropic", "langchain-openai", "langchain-anthropic",
-		"langchain", "openai-agents", "pydantic-ai-slim")
+		"langchain", "openai-agents", "pydantic-ai-slim", "dspy")
 	if err != nil {
 		return err
 	}
