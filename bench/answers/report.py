@@ -8,7 +8,7 @@ import re
 import text
 
 # The frame of recalled text; see internal/voice.
-RECALLED = re.compile(r"\[Oriel: earlier parts of this conversation that are no longer shown.*?\[Oriel: end of the quoted parts\]", re.S)
+RECALLED = re.compile(r"\[Oriel: earlier parts of this conversation(?! are left out).*?\[Oriel: end of the quoted parts\]", re.S)
 
 
 def look(prompts):

@@ -194,7 +194,7 @@ class Tasks(unittest.TestCase):
 
 class Look(unittest.TestCase):
     def test_frames_of_the_newest_turn_are_not_old(self):
-        frame = ("[Oriel: earlier parts of this conversation that are no longer shown and may matter now.]\n"
+        frame = ("[Oriel: earlier parts of this conversation, quoted]\n"
                  "user> I moved from Sweden.\n[Oriel: end of the quoted parts]")
         asked = conversation.Question("Where from?", "Sweden", "k", [["user", "I moved from Sweden.", "I moved from Sweden."]])
         talk = conversation.Conversation("locomo", "0", [], [asked])
