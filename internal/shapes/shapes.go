@@ -261,6 +261,9 @@ var Requests = []Request{
 		text := "[Oriel digest of 3 earlier messages]\nDecisions:\n" + strings.Repeat("- user: plan it\n", n) + "Task:\n" + strings.Repeat("- do it\n", n)
 		return then(msg("user", strconv.Quote(text)), msg("assistant", `"yes"`), msg("user", `"so"`))
 	}},
+	{Name: "standing instructions", Whole: true, Bodies: func(n int) []string {
+		return then(msg("user", strconv.Quote(strings.Repeat("From now on always use tabs. ", 10*n))), msg("assistant", `"yes"`), msg("user", `"so"`))
+	}},
 	{Name: "commands run again", Bodies: func(n int) []string {
 		return then(msg("user", `"go"`), join(n, func(i int) string {
 			id := fmt.Sprint("t", i)
