@@ -267,9 +267,23 @@ func eval[T any](b *tab, expression string) T {
 // click clicks on what is there or will be.
 func (b *tab) click(selector string) {
 	b.Helper()
-	b.until(fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector))
-	b.do(chromedp.Click(chromedp.CSS(selector)))
+	ctx, cancel := context.WithTimeout(b.ctx, limit)
+	defer cancel()
+	for {
+		b.until(fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector))
+		err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
+		if err == nil {
+			return
+		}
+		if !slices.ContainsFunc(redrawn, func(text string) bool { return strings.Contains(err.Error(), text) }) {
+			b.Fatal(err)
+		}
+	}
 }
+
+// redrawn is what the browser says of an element that the page has drawn anew since it was
+// found.
+var redrawn = []string{"Could not find node with given id", "Node is detached from document", "Could not compute content quads", "Node does not have a layout object"}
 
 // text returns the text of what is there or will be.
 func (b *tab) text(selector string) string {
