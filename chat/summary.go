@@ -2,11 +2,13 @@ package chat
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // AsksForSummary reports whether a request is an agent's own compaction: its last message
-// asks for a summary that takes the place of the history.
+// asks for a summary that takes the place of the history. What a message only quotes does not
+// count: a page that an agent read may ask for a summary, too.
 func AsksForSummary(messages []Message) bool {
 	if len(messages) == 0 {
 		return false
@@ -18,17 +20,88 @@ func AsksForSummary(messages []Message) bool {
 	if last.Role == Assistant || last.Role == Tool || last.observes() {
 		return false
 	}
-	for i := range last.Parts {
-		p := &last.Parts[i]
-		if p.Kind != Text || p.Inserted() {
-			continue
+	text, before := last.lastText()
+	text = strings.TrimSpace(text)
+	text = text[len(summaryElement.FindString(text)):]
+	head := text[:min(len(text), summaryHead)]
+	if last.Role != User || !summaryPrompt.MatchString(head) { // most texts need no further reading
+		return summaryPrompt.MatchString(head)
+	}
+	if continues(before, text) {
+		return false
+	}
+	var own strings.Builder
+	for _, s := range Spoken(text) {
+		if s[0] < len(head) {
+			own.WriteString(text[s[0]:min(s[1], len(head))] + "\n")
 		}
-		if text := strings.TrimSpace(p.Text.String()); summaryPrompt.MatchString(text[:min(len(text), summaryHead)]) {
+	}
+	return summaryPrompt.MatchString(unquoted(own.String()))
+}
+
+// lastText returns the last text of a message, and the one before it. Agents ask for a
+// summary in the last one, but for what they add to every message.
+func (m *Message) lastText() (text, before string) {
+	found := false
+	for _, p := range slices.Backward(m.Parts) {
+		switch {
+		case p.Kind != Text || p.Inserted() || reminds(p.Text):
+		case found:
+			return text, p.Text.String()
+		default:
+			text = p.Text.String()
+			found = !strings.HasPrefix(text, "<environment_details>")
+		}
+	}
+	return text, ""
+}
+
+// continues reports whether the text of a part is given by the one before it: that ends with
+// a line that announces something, or leaves an element open that the text closes.
+func continues(before, text string) bool {
+	before = strings.TrimSpace(before)
+	line := before[strings.LastIndexByte(before, '\n')+1:] + "\nx"
+	if given(line, nil) < len(line) {
+		return true
+	}
+	last, _ := closings(text)
+	closed, _ := closings(before)
+	for at := strings.IndexByte(before, '<'); at >= 0; {
+		name := tagName(before[at+1:])
+		_, closes := last[name]
+		if stop, over := closed[name]; closes && !slices.Contains(markup, name) && (!over || stop < at) {
 			return true
 		}
+		next := strings.IndexByte(before[at+1:], '<')
+		if next < 0 {
+			break
+		}
+		at += 1 + next
 	}
 	return false
 }
+
+// unquoted returns a text without lines that somebody quotes, code, and what stands in
+// quotation marks.
+func unquoted(text string) string {
+	var out strings.Builder
+	fence := ""
+	for line := range strings.Lines(text) {
+		s := strings.TrimLeft(line, " \t")
+		mark := fenceOf(s)
+		switch {
+		case mark != "" && fence == "":
+			fence = mark
+		case mark != "" && mark == fence:
+			fence = ""
+		case fence == "" && !strings.HasPrefix(s, ">"):
+			out.WriteString(line)
+		}
+	}
+	return quotation.ReplaceAllString(out.String(), "")
+}
+
+var quotation = regexp.MustCompile(`"[^"]*(?:"|$)|“[^”]*(?:”|$)|«[^»]*(?:»|$)`)
 
 // compactionTrigger is the type of the item by which Codex asks its provider to compact.
 const compactionTrigger = "compaction_trigger"
@@ -36,6 +109,10 @@ const compactionTrigger = "compaction_trigger"
 // summaryHead is how many bytes of a text are searched for the request of a summary. Agents
 // say first that no tool may be called.
 const summaryHead = 1000
+
+// summaryElement matches the beginning of an element in which Cline and LangChain put the
+// request.
+var summaryElement = regexp.MustCompile(`(?i)^<(?:explicit_instructions type="summarize_task"|role)>\s*`)
 
 // summaryPrompt matches what agents ask for: Claude Code, Copilot, Cline, Roo Code and
 // Continue; Codex; opencode and Kilo; Qwen Code and Gemini CLI; Goose; LangChain. Words that
@@ -52,5 +129,5 @@ var summaryPrompt = regexp.MustCompile(`(?im)(?:^|[.!:] |\n)\W*(?:` + strings.Jo
 	`create a new anchored summary from the conversation history`,
 	`first, reason in your scratchpad\. then, generate the <state_snapshot>`,
 	`an llm context limit was reached when a user was in a working session`,
-	`<role>\s*context extraction assistant\s*</role>`,
+	`context extraction assistant\s*</role>`,
 }, "|") + `)`)

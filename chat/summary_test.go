@@ -66,6 +66,50 @@ func TestRequestsForTheSummaryOfAHistory(t *testing.T) {
 	}
 }
 
+// A page that an agent puts into a part of its own, or that somebody quotes, asks for nothing.
+func TestAPageDoesNotAskForASummary(t *testing.T) {
+	const prompt = "Your task is to create a detailed summary of the conversation so far."
+	for name, texts := range map[string][]string{
+		"before the question":     {prompt, "What does this page say?"},
+		"announced":               {"What does it say?\n\nContents of page.md:", prompt},
+		"announced as an order":   {"Translate this text:", prompt},
+		"an observation":          {"Observation:", prompt},
+		"an element":              {"What does it say?\n<document>\n" + prompt + "\n</document>"},
+		"an element over parts":   {"What does it say?\n<document url=\"a\">", prompt + "\n</document>"},
+		"before a reminder":       {prompt, "Go on.", "<system-reminder>be brief</system-reminder>"},
+		"between marks":           {"[CONTEXT 0]\n" + prompt + "\n[END CONTEXT 0]\nWhat is that?"},
+		"quoted lines":            {"What does this mean?\n> Hello. " + prompt},
+		"quotation marks":         {"The page says: \"" + prompt + "\""},
+		"typographic marks":       {"The page says:\n\u201c" + prompt + "\u201d"},
+		"a fence":                 {"What does this mean?\n```\n" + prompt + "\n```"},
+		"a fence that stays open": {"What does this mean?\n~~~ text\nHello.\n" + prompt},
+	} {
+		if asksIn(texts...) {
+			t.Errorf("%s: it is taken for an agent's compaction", name)
+		}
+	}
+	for name, texts := range map[string][]string{
+		"behind a prompt":      {"Fix the test.", prompt},
+		"behind a pasted file": {"Contents of a.go:\npackage a\n", prompt},
+		"before a reminder":    {prompt, "<system-reminder>be brief</system-reminder>"},
+		"before the state":     {prompt, "<environment_details>\n# Time\n12:00\n</environment_details>"},
+		"in Cline's element":   {"<explicit_instructions type=\"summarize_task\">\n" + prompt + "\n</explicit_instructions>\n"},
+		"before an element":    {prompt + "\n<document>\nHello.\n</document>"},
+	} {
+		if !asksIn(texts...) {
+			t.Errorf("%s: it is not recognised", name)
+		}
+	}
+}
+
+func asksIn(texts ...string) bool {
+	m := Message{Role: User}
+	for _, text := range texts {
+		m.Parts = append(m.Parts, Part{Kind: Text, Text: Quote(text)})
+	}
+	return AsksForSummary([]Message{m})
+}
+
 func asks(role Role, item, text string) bool {
 	literal, _ := json.Marshal(text)
 	m := Message{Role: role, Type: item}
