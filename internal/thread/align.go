@@ -112,7 +112,7 @@ func (t *tenant) stretch(r *Request, end place, j, first int, work *int) (m, exa
 		case s.bytes == r.hashes[j-m], s.says(r, j-m):
 			exact++
 			if s.assistant {
-				said.add(s, &r.Messages[j-m])
+				said.add(r, s, j-m)
 			}
 		case s.assistant || !r.wasReplaced(j-m):
 			return m, exact, said

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/timeline"
@@ -116,8 +117,9 @@ func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
 		return th
 	}
 	b := t.nearest(n, r, p)
+	trimmed := sync.OnceValue(func() *alignment { return t.trimmed(n, r, p) })
 	if b == nil || !b.endsAt(p) {
-		a, told := t.trimmed(n, r, p), t.retold(n, r, p)
+		a, told := trimmed(), t.retold(n, r, p)
 		if told != nil && (a == nil || told.matched > a.n) {
 			return t.tell(r, told, p)
 		}
@@ -127,7 +129,7 @@ func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
 	}
 	all := len(r.Messages)
 	if b != nil && (p.answered() || p.depth == all || b.endsAt(p)) {
-		if th := t.follow(n, r, b, p); th != nil {
+		if th := t.follow(n, r, b, p, trimmed); th != nil {
 			return th
 		}
 	}
@@ -135,7 +137,7 @@ func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
 		old.continued = true
 		return t.begin(n, r, p, old.name)
 	}
-	if a := t.trimmed(n, r, p); a != nil {
+	if a := trimmed(); a != nil {
 		return t.align(r, p.depth, a)
 	}
 	if b != nil && p.depth < all && r.Hints.Session != "" && !b.sketch.Differs(&r.Sketch) {
@@ -182,8 +184,9 @@ func (t *tenant) answering(n *namespace, r *Request) *Thread {
 
 // follow places a request whose beginning is on a known branch: the whole
 // branch, all of it that the client ever sent, or at least up to one reply. It
-// returns nil for a first message that opens another conversation.
-func (t *tenant) follow(n *namespace, r *Request, b *branch, p place) *Thread {
+// returns nil for a first message that opens another conversation. trimmed
+// returns the alignment of the request, or nil.
+func (t *tenant) follow(n *namespace, r *Request, b *branch, p place, trimmed func() *alignment) *Thread {
 	// A request without a session that has only a first message in common with
 	// a conversation may continue it only if the conversation consists of
 	// nothing else.
@@ -212,7 +215,7 @@ func (t *tenant) follow(n *namespace, r *Request, b *branch, p place) *Thread {
 		if t.compacted(n, r, p) != nil {
 			return nil
 		}
-		if a := t.trimmed(n, r, p); a != nil && a.branch.of == b.of {
+		if a := trimmed(); a != nil && a.branch.of == b.of {
 			return t.align(r, p.depth, a)
 		}
 		return t.join(r, b, p, Branched)

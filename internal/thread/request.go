@@ -38,7 +38,7 @@ type Request struct {
 
 	anybody bool // search all namespaces, for Peek
 
-	// Results computed from the messages, always without a lock: hashes of
+	// Results computed from the messages, all but sizes without a lock: hashes of
 	// their bytes, their identities (zero until needed) and, for some,
 	// identities of earlier versions and hashes of stored forms; whether they
 	// are replies in other words, which replies they share something with, and
@@ -51,6 +51,7 @@ type Request struct {
 	same       map[echo]bool
 	related    map[echo]bool
 	replaced   map[int]bool
+	sizes      map[int]int // see textSize
 	// heard is the branch whose last reply the client has changed; see hear.
 	heard *branch
 }
@@ -74,7 +75,7 @@ func (r *Request) prepare() {
 	r.identities = make([]timeline.Hash, len(r.Messages))
 	r.cores = make([]uint64, len(r.Messages))
 	r.apart, r.forms, r.replaced = map[int]timeline.Hash{}, map[int]timeline.Hash{}, map[int]bool{}
-	r.same, r.related = map[echo]bool{}, map[echo]bool{}
+	r.same, r.related, r.sizes = map[echo]bool{}, map[echo]bool{}, map[int]int{}
 	r.identify(0, 1)
 }
 

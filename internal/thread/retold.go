@@ -70,25 +70,40 @@ func (r *Request) calls(i, to int) (n int) {
 
 // speech is what a model has said in some messages, also to tools. called reports that it
 // called a tool with an id that no other conversation has by chance: what a client wrote in
-// its place, as an example, may be in all its conversations.
+// its place, as an example, may be in all its conversations. size is exact up to leastSaid,
+// more than which nothing asks for.
 type speech struct {
 	replies, size int
 	called        bool
 }
 
-// add adds a message, if the model has said it.
-func (v *speech) add(s *step, m *chat.Message) {
+// add adds message i of a request, if the model has said it.
+func (v *speech) add(r *Request, s *step, i int) {
 	v.replies++
 	if !s.model {
 		return
 	}
-	v.size += len(textOf(m))
-	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Kind == chat.Call {
+	if v.size < leastSaid {
+		v.size += r.textSize(i)
+	}
+	m := &r.Messages[i]
+	for j := range m.Parts {
+		if p := &m.Parts[j]; p.Kind == chat.Call {
 			v.size += len(p.Args)
 			v.called = v.called || random(p.ID)
 		}
 	}
+}
+
+// textSize returns the length of the text of message i. Many histories may be compared with
+// the message, so it is decoded once.
+func (r *Request) textSize(i int) int {
+	size, known := r.sizes[i]
+	if !known {
+		size = len(textOf(&r.Messages[i]))
+		r.sizes[i] = size
+	}
+	return size
 }
 
 // much reports whether no other conversation has it by chance.
@@ -231,7 +246,7 @@ func (told *retelling) match(r *Request, s *step, i int) {
 	}
 	if s.model {
 		told.replies = append(told.replies, i)
-		told.said.add(s, &r.Messages[i])
+		told.said.add(r, s, i)
 	}
 }
 
