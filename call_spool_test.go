@@ -338,6 +338,51 @@ func TestCallsBeyondTheSpoolAreCounted(t *testing.T) {
 	}
 }
 
+// punctual is a store that writes one change a second.
+type punctual struct {
+	timeline.Store
+	turn chan struct{}
+}
+
+func (s *punctual) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	time.Sleep(time.Second)
+	return s.Store.Apply(ctx, tenant, c)
+}
+
+// Calls that come faster than the store writes them go to the spool before the queue is full.
+func TestCallsOfAFullQueueGoToTheSpool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		calls := oriel.NewCallsWithSpool(oriel.CallsOptions{CallOptions: oriel.CallOptions{Profile: "thrifty"}, CallParts: oriel.CallParts{Store: &punctual{store, make(chan struct{}, 1)}, Backlog: 8000}}, t.TempDir())
+		list := ""
+		const n = 30
+		for i := range n {
+			list += fmt.Sprintf(`{"role":"user","content":"question %d %s"}`, i, strings.Repeat("why? ", 5))
+			body := []byte(`{"model":"gpt-4o","messages":[` + list + `]}`)
+			call := calls.Begin(ctx, &oriel.Request{ID: fmt.Sprintf("call-%02d", i), Tenant: "team", Format: wire.Chat, Path: "/v1/chat/completions", Header: http.Header{"X-Oriel-Conversation": {"ann"}}, Body: body, Began: time.Now()})
+			call.End(nil)
+			list += `,{"role":"assistant","content":"Because."},`
+			time.Sleep(200 * time.Millisecond)
+		}
+		time.Sleep(n * 2 * time.Second)
+		must(calls.Close(ctx))
+		if c := calls.Counters(); calls.Spool().Lost != 0 || c.Failed.Load() != 0 || c.Spooled.Load() == 0 {
+			t.Errorf("%d calls are lost, %d went to the spool", c.Failed.Load(), c.Spooled.Load())
+		}
+		records, err := store.Records(ctx, "team", "ann", "call", "")
+		must(err)
+		if !slices.IsSortedFunc(records, func(a, b timeline.Record) int { return strings.Compare(a.Key, b.Key) }) || len(records) != n {
+			t.Errorf("%d calls of %d are stored", len(records), n)
+		}
+		found, err := store.Conversation(ctx, "team", "ann")
+		if err != nil || found.Head.Depth != 2*n-1 {
+			t.Errorf("the head is at %d, %v", found.Head.Depth, err)
+		}
+	})
+}
+
 // What is not stored when the time of the end is half over goes to the spool.
 func TestWhatIsLeftAtTheEndGoesToTheSpool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

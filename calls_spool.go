@@ -62,9 +62,10 @@ func (r *calls) awaitSpool(ctx context.Context) {
 	_ = waitFor(ctx, r.spool.settled)
 }
 
-// save writes a call to the store, or puts it behind those that wait.
+// save writes a call to the store, or puts it behind those that wait. It leaves the store to
+// drain while the queue is crowded: a queue that is full refuses calls, and those are lost.
 func (s *callSpool) save(w *callWrite) (spooled bool, err error) {
-	if s.Stats().Entries == 0 {
+	if s.Stats().Entries == 0 && !s.calls.queue.crowded() {
 		if err = s.calls.try(w, s.calls.o.Waits.Spool); err == nil || isFinal(err) {
 			return false, err
 		}

@@ -28,6 +28,13 @@ func NewCalls(o CallsOptions) *Calls {
 	return &Calls{e}
 }
 
+// NewCallsWithSpool is NewCalls with a spool in a folder.
+func NewCallsWithSpool(o CallsOptions, dir string) *Calls {
+	c := NewCalls(o)
+	c.calls.openSpool(dir, spool.Options{})
+	return c
+}
+
 func (c *Calls) Change(o CallOptions)            { c.calls.change(o) }
 func (c *Calls) Close(ctx context.Context) error { return c.calls.Close(ctx) }
 func (c *Calls) WorstWait() time.Duration        { return c.calls.worstWait() }

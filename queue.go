@@ -144,6 +144,13 @@ func (q *queue) depth() (jobs int, bytes int64) {
 	return jobs, q.bytes
 }
 
+// crowded reports whether the jobs hold more than half of what they may.
+func (q *queue) crowded() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.bytes > q.limit/2
+}
+
 // noneWaits reports whether no other job waits for the running job of a key, or for a worker.
 func (q *queue) noneWaits(key string) bool {
 	q.mu.Lock()
