@@ -183,6 +183,12 @@ var Requests = []Request{
 		}
 		return []string{request(msg("user", strconv.Quote(b.String())), msg("assistant", `"yes"`), msg("user", `"y"`))}
 	}},
+	{Name: "code fences", Bodies: func(n int) []string {
+		return []string{request(msg("user", strconv.Quote(strings.Repeat("```x```\n", n))), msg("assistant", `"yes"`), msg("user", `"y"`))}
+	}},
+	{Name: "quoted lines", Bodies: func(n int) []string {
+		return []string{request(msg("user", strconv.Quote(strings.Repeat("> "+filler+"\n", n))), msg("assistant", `"yes"`), msg("user", `"y"`))}
+	}},
 	{Name: "sentences", Bodies: func(n int) []string {
 		var b strings.Builder
 		for i := range n {
