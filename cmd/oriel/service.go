@@ -11,8 +11,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/internal/settings"
 )
 
 func serviceCommand() *cobra.Command {
@@ -122,9 +125,11 @@ oriel setup has set up needs another oriel serve, or oriel setup AGENT --undo.`,
 
 func serviceStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "status",
-		Short:   "Show whether the service is installed and a server answers",
-		Long:    `Show whether the service is installed, and whether a server answers at the address of the settings. It exits with 1 if none does.`,
+		Use:   "status",
+		Short: "Show whether the service is installed and a server answers",
+		Long: `Show whether the service is installed, and whether a server answers at the address of its
+settings: those of the file with which it was installed, without the variables of your shell.
+If it is not installed, they are those of oriel serve. It exits with 1 if no server answers.`,
 		Example: `  oriel service status`,
 		Args:    noArguments,
 	}
@@ -135,15 +140,27 @@ func serviceStatusCommand() *cobra.Command {
 		}
 		sources := configSources("")
 		sources.Env = os.Getenv
-		loaded, err := loadSettings(sources)
-		if err != nil {
-			return err
-		}
 		path, _ := s.file()
 		if _, err := os.Stat(path); err != nil {
 			fmt.Fprintln(cmd.OutOrStdout(), "not installed: oriel service install")
 		} else {
 			fmt.Fprintf(cmd.OutOrStdout(), "installed  %s\n", printable(path))
+		}
+		if s.checkOwn(path) == nil {
+			config, err := s.installedConfig(path)
+			if err != nil {
+				return &failure{err}
+			}
+			sources = settings.Sources{File: config}
+			if config == "" {
+				sources.File, sources.Optional = settings.UserFile(), true
+			} else {
+				fmt.Fprintf(cmd.OutOrStdout(), "settings   %s\n", printable(config))
+			}
+		}
+		loaded, err := loadSettings(sources)
+		if err != nil {
+			return err
 		}
 		host, port, err := net.SplitHostPort(loaded.Listen)
 		if err != nil {
@@ -169,6 +186,7 @@ type service struct {
 	user                string // of Windows, or the number of the user elsewhere
 	getenv              func(string) string
 	run                 func(ctx context.Context, argv []string) error
+	wait                func(ctx context.Context, d time.Duration) error
 }
 
 func thisService() (*service, error) {
@@ -180,7 +198,7 @@ func thisService() (*service, error) {
 	if err != nil {
 		return nil, &failure{err}
 	}
-	s := &service{goos: runtime.GOOS, program: program, home: home, user: fmt.Sprint(os.Getuid()), getenv: os.Getenv, run: runQuietly}
+	s := &service{goos: runtime.GOOS, program: program, home: home, user: fmt.Sprint(os.Getuid()), getenv: os.Getenv, run: runQuietly, wait: pause}
 	switch s.goos {
 	case "linux":
 		if strings.ContainsAny(program, "\"'\\\n") {
@@ -204,6 +222,18 @@ func runQuietly(ctx context.Context, argv []string) error {
 	return nil
 }
 
+// pause waits, or stops with the error of ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
 const (
 	unitName  = "oriel.service"
 	agentName = "oriel.serve"
@@ -211,24 +241,35 @@ const (
 )
 
 // step is a command of the service manager. One that mayFail undoes what need not be there.
+// One that waits is refused while the service that ran before still ends.
 type step struct {
 	argv    []string
 	mayFail bool
+	waits   bool
 }
+
+// A refused step is run again, at most this often, after this time.
+const (
+	maxRetries = 20
+	retryAfter = 250 * time.Millisecond
+)
 
 // starts returns the commands that start the service, now and with each session.
 func (s *service) starts() []step {
 	path, _ := s.file()
 	switch s.goos {
 	case "darwin":
-		return []step{{[]string{"launchctl", "bootout", "gui/" + s.user + "/" + agentName}, true}, {[]string{"launchctl", "bootstrap", "gui/" + s.user, path}, false}}
+		return []step{
+			{argv: []string{"launchctl", "bootout", "gui/" + s.user + "/" + agentName}, mayFail: true},
+			{argv: []string{"launchctl", "bootstrap", "gui/" + s.user, path}, waits: true},
+		}
 	case "windows":
-		return []step{{[]string{"schtasks", "/Create", "/TN", taskName, "/XML", path, "/F"}, false}, {[]string{"schtasks", "/Run", "/TN", taskName}, false}}
+		return []step{{argv: []string{"schtasks", "/Create", "/TN", taskName, "/XML", path, "/F"}}, {argv: []string{"schtasks", "/Run", "/TN", taskName}}}
 	}
 	return []step{
-		{[]string{"systemctl", "--user", "daemon-reload"}, false},
-		{[]string{"systemctl", "--user", "enable", unitName}, false},
-		{[]string{"systemctl", "--user", "restart", unitName}, false},
+		{argv: []string{"systemctl", "--user", "daemon-reload"}},
+		{argv: []string{"systemctl", "--user", "enable", unitName}},
+		{argv: []string{"systemctl", "--user", "restart", unitName}},
 	}
 }
 
@@ -236,11 +277,11 @@ func (s *service) starts() []step {
 func (s *service) stops() []step {
 	switch s.goos {
 	case "darwin":
-		return []step{{[]string{"launchctl", "bootout", "gui/" + s.user + "/" + agentName}, true}}
+		return []step{{argv: []string{"launchctl", "bootout", "gui/" + s.user + "/" + agentName}, mayFail: true}}
 	case "windows":
-		return []step{{[]string{"schtasks", "/End", "/TN", taskName}, true}, {[]string{"schtasks", "/Delete", "/TN", taskName, "/F"}, false}}
+		return []step{{argv: []string{"schtasks", "/End", "/TN", taskName}, mayFail: true}, {argv: []string{"schtasks", "/Delete", "/TN", taskName, "/F"}}}
 	}
-	return []step{{[]string{"systemctl", "--user", "disable", "--now", unitName}, false}}
+	return []step{{argv: []string{"systemctl", "--user", "disable", "--now", unitName}}}
 }
 
 func (s *service) script(steps []step) string {
@@ -253,11 +294,25 @@ func (s *service) script(steps []step) string {
 
 func (s *service) do(ctx context.Context, steps []step) error {
 	for _, step := range steps {
-		if err := s.run(ctx, step.argv); err != nil && !step.mayFail {
+		err := s.run(ctx, step.argv)
+		for n := 0; n < maxRetries && step.waits && stillEnds(err); n++ {
+			if err := s.wait(ctx, retryAfter); err != nil {
+				return err
+			}
+			err = s.run(ctx, step.argv)
+		}
+		if err != nil && !step.mayFail {
 			return err
 		}
 	}
 	return nil
+}
+
+// stillEnds reports whether launchctl refused to start an agent because the one of the same
+// name has not ended: with 5 (Input/output error) or 37 (Operation already in progress).
+func stillEnds(err error) bool {
+	var code interface{ ExitCode() int }
+	return errors.As(err, &code) && (code.ExitCode() == 5 || code.ExitCode() == 37)
 }
 
 // install writes the description and starts the service. If the system does not start it and
@@ -302,14 +357,27 @@ func (s *service) checkOwn(path string) error {
 	return err
 }
 
-// remove ends the service and removes its description.
+// remove ends the service and removes its description. The description is also removed if the
+// system does not end the service, except on Windows, where a task does not need it.
 func (s *service) remove(ctx context.Context) error {
 	path, _ := s.file()
 	if err := s.checkOwn(path); err != nil {
 		return err
 	}
-	if err := s.do(ctx, s.stops()); err != nil {
-		return err
+	failed := s.do(ctx, s.stops())
+	if failed != nil && s.goos == "windows" {
+		return failed
 	}
-	return os.Remove(path)
+	if err := os.Remove(path); err != nil {
+		return errors.Join(failed, err)
+	}
+	if failed == nil {
+		return nil
+	}
+	err := fmt.Errorf("%s is removed, but the system did not end the service: %w; an oriel serve that it started runs until you end it or log out", path, failed)
+	link := filepath.Join(filepath.Dir(path), "default.target.wants", unitName) // which systemctl disable would have removed
+	if failed := os.Remove(link); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+		err = errors.Join(err, failed)
+	}
+	return err
 }

@@ -2,6 +2,10 @@ package main
 
 import (
 	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf16"
@@ -129,10 +133,75 @@ func (s *service) task() string {
 `
 }
 
+// installedConfig returns the settings file that the description at a path names, or "" if it
+// is the usual one.
+func (s *service) installedConfig(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	if s.goos == "linux" {
+		_, config, _ := strings.Cut(string(data), `" "--config" "`)
+		config, _, _ = strings.Cut(config, "\"\n")
+		return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `%%`, `%`, `$$`, `$`).Replace(config), nil
+	}
+	text := string(data)
+	if s.goos == "windows" {
+		text = fromUTF16(data)
+	}
+	words, err := xmlWords(text)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	for i, w := range words {
+		if w == "--config" && i+1 < len(words) {
+			return words[i+1], nil
+		}
+		if config, ok := strings.CutPrefix(w, `serve --config "`); ok { // of a task
+			return strings.TrimSuffix(config, `"`), nil
+		}
+	}
+	return "", nil
+}
+
+// xmlWords returns the text of the elements of a document that have no others in them.
+func xmlWords(text string) (words []string, err error) {
+	d := xml.NewDecoder(strings.NewReader(text))
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // it is in UTF-8 already
+	word := ""
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return words, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			word = ""
+		case xml.CharData:
+			word += string(e)
+		case xml.EndElement:
+			words = append(words, word)
+			word = ""
+		}
+	}
+}
+
 func escapeXML(s string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder takes everything
 	return b.String()
+}
+
+// fromUTF16 returns the text that inUTF16 was given.
+func fromUTF16(data []byte) string {
+	var units []uint16
+	for i := 2; i+1 < len(data); i += 2 {
+		units = append(units, uint16(data[i])|uint16(data[i+1])<<8)
+	}
+	return string(utf16.Decode(units))
 }
 
 // inUTF16 returns a text as Windows wants the description of a task.

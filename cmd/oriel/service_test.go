@@ -1,16 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // newService is a service whose commands are only noted.
@@ -21,6 +26,10 @@ func newService(t *testing.T, goos string, ran *[]string) *service {
 		getenv: func(string) string { return "" },
 		run: func(_ context.Context, argv []string) error {
 			*ran = append(*ran, strings.Join(argv, " "))
+			return nil
+		},
+		wait: func(_ context.Context, d time.Duration) error {
+			*ran = append(*ran, "wait "+d.String())
 			return nil
 		},
 	}
@@ -96,6 +105,144 @@ func TestServiceThatDoesNotStart(t *testing.T) {
 		}
 		if _, err := os.Stat(path); err != nil {
 			t.Error(goos, err)
+		}
+	}
+}
+
+// exitWith is the error of a command that ended with this code.
+type exitWith int
+
+func (e exitWith) Error() string { return fmt.Sprint("exit ", int(e)) }
+func (e exitWith) ExitCode() int { return int(e) }
+
+// launchd refuses an agent, with error 5, until the one before has ended.
+func TestLaunchdIsAskedAgain(t *testing.T) {
+	const bootstrap = "launchctl bootstrap "
+	for name, c := range map[string]struct {
+		refused, tries, waits int
+		code                  int
+	}{
+		"it ends":       {refused: 3, tries: 4, waits: 3, code: 5},
+		"it never ends": {refused: 1000, tries: 21, waits: 20, code: 5},
+		"another error": {refused: 1000, tries: 1, waits: 0, code: 125},
+	} {
+		var ran []string
+		s := newService(t, "darwin", &ran)
+		refused := 0
+		s.run = func(_ context.Context, argv []string) error {
+			ran = append(ran, strings.Join(argv, " "))
+			if refused < c.refused && argv[1] == "bootstrap" {
+				refused++
+				return fmt.Errorf("launchctl: %w", exitWith(c.code))
+			}
+			return nil
+		}
+		err := s.install(t.Context())
+		if worked := c.refused < 1000; (err == nil) != worked {
+			t.Errorf("%s: %v", name, err)
+		}
+		all := strings.Join(ran, "\n") + "\n"
+		if tries, waits := strings.Count(all, bootstrap), strings.Count(all, "wait 250ms\n"); tries != c.tries || waits != c.waits {
+			t.Errorf("%s: %d tries, %d waits:\n%s", name, tries, waits, all)
+		}
+	}
+	// Ctrl-C ends the wait.
+	var ran []string
+	s := newService(t, "darwin", &ran)
+	s.run = func(context.Context, []string) error { return exitWith(5) }
+	s.wait = func(context.Context, time.Duration) error { return context.Canceled }
+	if err := s.install(t.Context()); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// Without a user bus systemctl fails. The service is removed all the same, so that it does not
+// start with the next session. A task of Windows starts without its file, which therefore stays.
+func TestServiceThatCannotBeEnded(t *testing.T) {
+	for goos, stays := range map[string]bool{"linux": false, "windows": true} {
+		var ran []string
+		s := newService(t, goos, &ran)
+		if err := s.install(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		path, _ := s.file()
+		link := filepath.Join(filepath.Dir(path), "default.target.wants", unitName)
+		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(link, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.run = func(context.Context, []string) error { return errors.New("no bus") }
+		err := s.remove(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "no bus") {
+			t.Errorf("%s: %v", goos, err)
+		}
+		if _, err := os.Stat(path); (err == nil) != stays {
+			t.Errorf("%s: %v", goos, err)
+		}
+		if stays {
+			continue
+		}
+		if !strings.Contains(err.Error(), path+" is removed, but the system did not end the service") {
+			t.Errorf("%s: %v", goos, err)
+		}
+		if _, err := os.Stat(link); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", goos, err)
+		}
+	}
+}
+
+// The status is that of the server that the installed service starts: the one of its settings
+// file, without the variables of this shell.
+func TestServiceStatusIsThatOfItsSettings(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `{"status":"ok","version":"v1","store":"ok"}`)
+	}))
+	defer server.Close()
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		t.Setenv(name, home)
+	}
+	for _, name := range []string{"XDG_CONFIG_HOME", "ORIEL_CONFIG"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("ORIEL_LISTEN", "127.0.0.1:1")
+	s, err := thisService()
+	if err != nil {
+		t.Skip(err)
+	}
+	s.run = func(context.Context, []string) error { return nil }
+	at := server.Listener.Addr().String()
+	s.config = filepath.Join(home, "wo$rk & 100%.toml")
+	if err := os.WriteFile(s.config, []byte("listen = \""+at+"\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code := run([]string{"service", "status"}, strings.NewReader(""), &out, &errs)
+	if code != 0 || !strings.Contains(out.String(), "settings   "+s.config+"\n") || !strings.Contains(out.String(), "running    "+at+"\n") {
+		t.Errorf("%d %q %q", code, out.String(), errs.String())
+	}
+}
+
+// What a description says of its settings file is read as it was written.
+func TestServiceFindsItsSettings(t *testing.T) {
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		for _, config := range []string{"", `/etc/a & b/<c> 100%/$HOME.toml`, `C:\Users\a b\oriel.toml`} {
+			var ran []string
+			s := newService(t, goos, &ran)
+			s.config = config
+			if err := s.install(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			path, _ := s.file()
+			s.config = "of another service"
+			if got, err := s.installedConfig(path); err != nil || got != config {
+				t.Errorf("%s: %q, %v, want %q", goos, got, err, config)
+			}
 		}
 	}
 }
