@@ -4,15 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/internal/settings"
 )
 
 func consoleCommand() *cobra.Command {
@@ -23,7 +29,9 @@ func consoleCommand() *cobra.Command {
 		Short:      "Open the web page of the history in a browser",
 		Long: `Open the console, the web page that oriel serve has at /oriel/, in a browser: at a
 conversation if one is named. If no server runs at the address of the settings, this command
-runs oriel serve until Ctrl-C. --print prints the address, and opens nothing.
+runs oriel serve until Ctrl-C. If the server there has another history than the one that you
+named or set, this command runs oriel serve at a free port. --print prints the address, and
+opens nothing.
 
 ` + meaning,
 		Example: `  oriel console
@@ -52,19 +60,105 @@ runs oriel serve until Ctrl-C. --print prints the address, and opens nothing.
 		}
 		at := dialed(loaded.Listen)
 		address := "http://" + at + "/oriel/" + page
-		if only {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), printable(address))
-			return err
-		}
-		if listens(cmd.Context(), at) {
-			if askHealth(cmd.Context(), at, "") == nil {
+		running, other := listens(cmd.Context(), at), ""
+		switch {
+		case running && askHealth(cmd.Context(), at, "") == nil:
+			if !only {
 				return &failure{errors.New(stranger(at))}
 			}
+		case running && (page != "" || data.isNamed(loaded)):
+			client, err := newTopClient("http://"+at, loaded.Token)
+			if err != nil {
+				return err
+			}
+			if other, err = otherHistory(cmd.Context(), client, data); err != nil {
+				return err
+			}
+		}
+		switch {
+		case other != "" && only:
+			return &failure{fmt.Errorf("the server at %s has another history, %s: without --print, this command runs a server of its own", at, other)}
+		case only:
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), printable(address))
+			return err
+		case other != "":
+			if at, err = unusedAddress(); err != nil {
+				return &failure{err}
+			}
+			warn(cmd, []string{fmt.Sprintf("the server at %s has another history, %s: this command runs one of its own at %s, until Ctrl-C", dialed(loaded.Listen), other, at)})
+			return serveAndOpen(cmd, data, at, "http://"+at+"/oriel/"+page, "--listen", at)
+		case running:
 			return openPage(cmd, address)
 		}
 		return serveAndOpen(cmd, data, at, address)
 	}
 	return cmd
+}
+
+// isNamed reports whether a flag, a variable or the settings name the history of a command.
+func (h *history) isNamed(l *settings.Loaded) bool {
+	return h.dir != "" || h.given || l.SourceOf("data").Kind != "default" || l.SourceOf("store").Kind != "default"
+}
+
+// otherHistory returns the history of a server if it is not that of data, in the words of an
+// error: a folder, or "a database". It returns "" if they may be the same, as when the server
+// wants another token before it names its history.
+func otherHistory(ctx context.Context, server *topClient, data *history) (string, error) {
+	database, err := data.database()
+	if err != nil {
+		return "", err
+	}
+	folder, err := data.folder()
+	if err != nil {
+		return "", err
+	}
+	var answer struct {
+		Settings []struct {
+			Key   string
+			Value any
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, portTimeout)
+	defer cancel()
+	if server.ask(ctx, http.MethodGet, "settings", nil, &answer) != nil {
+		return "", nil
+	}
+	theirs := map[string]string{}
+	for _, s := range answer.Settings {
+		theirs[s.Key], _ = s.Value.(string)
+	}
+	inDatabase := theirs["store"] == "set" // its URL is a secret
+	switch {
+	case inDatabase && database == "":
+		return "a database", nil
+	case inDatabase || theirs["data"] == "" || database == "" && mayBeFolder(folder, theirs["data"]):
+		return "", nil
+	}
+	return oneLine(theirs["data"], maxError), nil
+}
+
+// mayBeFolder reports whether a folder may be the one that another process calls theirs, whose
+// working folder is not known.
+func mayBeFolder(folder, theirs string) bool {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return true
+	}
+	if !filepath.IsAbs(theirs) {
+		return !filepath.IsLocal(theirs) || strings.HasSuffix(folder, string(filepath.Separator)+filepath.Clean(theirs))
+	}
+	a, errA := os.Stat(folder)
+	b, errB := os.Stat(theirs)
+	return filepath.Clean(theirs) == folder || errA == nil && errB == nil && os.SameFile(a, b)
+}
+
+// unusedAddress returns an address of this machine at which nothing listens.
+func unusedAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // openPage opens an address in the browser of this machine.
@@ -94,12 +188,12 @@ func browserFor(goos, address string, getenv func(string) string) []string {
 }
 
 // serveAndOpen runs a server until it ends, and opens the page when that answers.
-func serveAndOpen(cmd *cobra.Command, data *history, at, address string) error {
+func serveAndOpen(cmd *cobra.Command, data *history, at, address string, flags ...string) error {
 	program, err := os.Executable()
 	if err != nil {
 		return &failure{err}
 	}
-	argv := []string{"serve"}
+	argv := append([]string{"serve"}, flags...)
 	if data.dir != "" {
 		argv = append(argv, "--data", data.dir)
 	}

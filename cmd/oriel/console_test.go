@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -97,6 +99,56 @@ func TestAnotherProgramIsNoServer(t *testing.T) {
 		code := run(args, strings.NewReader(""), &out, &errs)
 		if code != 1 || !strings.Contains(errs.String(), "another program listens at "+other.Listener.Addr().String()) {
 			t.Errorf("%v: %d %q %q", args, code, out.String(), errs.String())
+		}
+	}
+}
+
+// A server on another history is not taken for that of the one which the command names.
+func TestConsoleNoticesAnotherHistory(t *testing.T) {
+	mine, other := t.TempDir(), t.TempDir()
+	data, store := "", ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/oriel/healthz":
+			io.WriteString(w, `{"status":"ok","version":"v1","store":"ok"}`)
+		case data == "": // it wants a token
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			json.NewEncoder(w).Encode(map[string]any{"settings": []any{
+				map[string]any{"key": "profile", "value": "full"}, map[string]any{"key": "keep", "value": 1},
+				map[string]any{"key": "data", "value": data}, map[string]any{"key": "store", "value": store},
+			}})
+		}
+	}))
+	defer server.Close()
+	t.Setenv("HOME", t.TempDir())
+	for name, value := range map[string]string{"ORIEL_LISTEN": server.Listener.Addr().String(), "ORIEL_CONFIG": "", "ORIEL_DATA": "", "ORIEL_STORE": ""} {
+		t.Setenv(name, value)
+	}
+	for name, c := range map[string]struct {
+		data, store string
+		args        []string
+		other       string // the history that the error names
+	}{
+		"the same folder":                {mine, "not set", []string{"--data", mine}, ""},
+		"the same folder, written twice": {filepath.Join(mine, "..", filepath.Base(mine)) + "/", "not set", []string{"--data", mine}, ""},
+		"another folder":                 {other, "not set", []string{"--data", mine}, other},
+		"no folder is named":             {other, "not set", nil, ""},
+		"a token is wanted":              {"", "not set", []string{"--data", mine}, ""},
+		"a folder of its own folder":     {filepath.Base(mine), "not set", []string{"--data", mine}, ""},
+		"another of its own folder":      {"demo-history", "not set", []string{"--data", mine}, "demo-history"},
+		"a database":                     {mine, "set", []string{"--data", mine}, "a database"},
+		"two databases":                  {mine, "set", []string{"--store", "postgres://localhost/x"}, ""},
+		"a folder, not the database":     {mine, "not set", []string{"--store", "postgres://localhost/x"}, mine},
+	} {
+		data, store = c.data, c.store
+		var out, errs bytes.Buffer
+		code := run(append([]string{"console", "--print"}, c.args...), strings.NewReader(""), &out, &errs)
+		switch {
+		case c.other == "" && (code != 0 || errs.Len() > 0):
+			t.Errorf("%s: %d %q", name, code, errs.String())
+		case c.other != "" && (code != 1 || out.Len() > 0 || !strings.Contains(errs.String(), "has another history, "+c.other+":")):
+			t.Errorf("%s: %d %q %q", name, code, out.String(), errs.String())
 		}
 	}
 }
