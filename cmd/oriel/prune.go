@@ -82,6 +82,7 @@ the question work on a copy in the folder for temporary files.`,
 				}
 				return result.name(cmd.Context(), s)
 			}
+			question := "" // without a terminal there is none
 			if asks {
 				var would prunedInfo
 				if err := onCopy(cmd.Context(), s, func(copied tenantStore) error { return would.prune(cmd.Context(), copied, policy) }); err != nil {
@@ -93,13 +94,17 @@ the question work on a copy in the folder for temporary files.`,
 				if err := would.name(cmd.Context(), s); err != nil {
 					return err
 				}
+				var err error
+				if question, err = would.question(cmd.Context(), s); err != nil {
+					return err
+				}
 				result.titles = would.titles
 				would.DryRun = true
 				if _, err := cmd.ErrOrStderr().Write(would.words(terminalWidth(cmd.ErrOrStderr()))); err != nil {
 					return err
 				}
 			}
-			if err := confirmDelete(cmd, yes, "Delete them permanently?"); err != nil {
+			if err := confirmDelete(cmd, yes, question); err != nil {
 				return err
 			}
 			return result.prune(cmd.Context(), s, policy)
@@ -164,6 +169,50 @@ func (r *prunedInfo) name(ctx context.Context, s tenantStore) error {
 		r.titles[name] = oneLine(title, 60)
 	}
 	return nil
+}
+
+// question returns what a person is asked before a store loses the conversations.
+func (r *prunedInfo) question(ctx context.Context, s tenantStore) (string, error) {
+	var first, last time.Time
+	for _, name := range r.Deleted {
+		c, err := s.Conversation(ctx, s.tenant, name)
+		if errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
+			continue
+		}
+		if err != nil {
+			return "", &failure{err}
+		}
+		said, err := timeline.Said(ctx, s, s.tenant, &c)
+		if err != nil {
+			return "", &failure{err}
+		}
+		if first.IsZero() || said.Before(first) {
+			first = said
+		}
+		if said.After(last) {
+			last = said
+		}
+	}
+	return fmt.Sprintf("Delete %s (%s, last used %s) permanently?", plural(len(r.Deleted), "conversation", "conversations"),
+		size(r.Bytes), days(first.Local(), last.Local(), time.Now())), nil
+}
+
+// days writes the days from first to last in the zone of these, with the year unless it is
+// that of now.
+func days(first, last, now time.Time) string {
+	const day, withYear = "2 Jan", "2 Jan 2006"
+	from, to := withYear, withYear
+	if first.Year() == last.Year() {
+		from = day
+		if last.Year() == now.Year() {
+			to = day
+		}
+	}
+	end := last.Format(to)
+	if first.Format(withYear) == last.Format(withYear) {
+		return end
+	}
+	return first.Format(from) + " – " + end
 }
 
 // words returns the result as lines for people, of at most width columns; 0 means any number.
