@@ -113,7 +113,7 @@ func releaseCommand() *cobra.Command {
 		Use:   "release CONVERSATION",
 		Short: "Stop holding messages that undo restored",
 		Long: `End all holds: messages that oriel undo restored may be left out again, unless they are
-pinned. Nothing changes before the next cut.
+pinned. Nothing changes before the next cut. released of --json is false if nothing was held.
 
 ` + meaning,
 		Example: "  oriel release 7f3c2a10-session",
@@ -141,7 +141,7 @@ pinned. Nothing changes before the next cut.
 			return err
 		}
 		if asJSON {
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": name, "released": true})
+			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": name, "released": held > 0})
 		}
 		done := "released"
 		if held == 0 {
