@@ -22,7 +22,7 @@ func AsksForSummary(messages []Message) bool {
 	}
 	text, before := last.lastText()
 	text = strings.TrimSpace(text)
-	text = text[len(summaryElement.FindString(text)):]
+	text = answerElement.ReplaceAllString(text[len(summaryElement.FindString(text)):], "$1")
 	head := text[:min(len(text), summaryHead)]
 	if last.Role != User || !summaryPrompt.MatchString(head) { // most texts need no further reading
 		return summaryPrompt.MatchString(head)
@@ -114,6 +114,10 @@ const summaryHead = 1000
 // request.
 var summaryElement = regexp.MustCompile(`(?i)^<(?:explicit_instructions type="summarize_task"|role)>\s*`)
 
+// answerElement matches the tags of elements in which the answer is to stand. A prompt speaks
+// of them before it shows them.
+var answerElement = regexp.MustCompile(`</?(analysis|summary|state_snapshot)>`)
+
 // summaryPrompt matches what agents ask for: Claude Code, Copilot, Cline, Roo Code and
 // Continue; Codex; opencode and Kilo; Qwen Code and Gemini CLI; Goose; LangChain. Words that
 // stand in the middle of a sentence are somebody's words about a summary.
@@ -127,7 +131,7 @@ var summaryPrompt = regexp.MustCompile(`(?im)(?:^|[.!:] |\n)\W*(?:` + strings.Jo
 	`you are performing a context checkpoint compaction`,
 	`provide a detailed prompt for continuing our conversation above`,
 	`create a new anchored summary from the conversation history`,
-	`first, reason in your scratchpad\. then, generate the <state_snapshot>`,
+	`first, reason in your scratchpad\. then, generate the state_snapshot`,
 	`an llm context limit was reached when a user was in a working session`,
 	`context extraction assistant\s*</role>`,
 }, "|") + `)`)

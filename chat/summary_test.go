@@ -11,6 +11,8 @@ func TestRequestsForTheSummaryOfAHistory(t *testing.T) {
 	for name, text := range map[string]string{
 		"Claude Code": "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\n- Do NOT use Read, Bash, or ANY other tool.\n\n" +
 			"Your task is to create a detailed summary of the conversation so far, paying close attention to the user's explicit requests",
+		"Claude Code, with its form": "Your entire response must be plain text: an <analysis> block followed by a <summary> block.\n\n" +
+			"Your task is to create a detailed summary of the conversation so far.\n\n<example>\n<analysis>\n[Your thoughts]\n</analysis>\n\n<summary>\n1. Intent:\n</summary>\n</example>",
 		"Claude Code, a part": "Your task is to create a detailed summary of the RECENT portion of the conversation — the messages that follow.",
 		"Copilot":             "Please create a detailed summary of the conversation so far. The history is being compacted so moving forward, all",
 		"VS Code":             "Summarize the conversation history so far, paying special attention to the most recent agent commands",
@@ -18,12 +20,13 @@ func TestRequestsForTheSummaryOfAHistory(t *testing.T) {
 		"Cline":               "Summarize this session for continuation. Be concise and factual.\n\n## Goal\n",
 		"Cline before 3": "<explicit_instructions type=\"summarize_task\">\nThe current conversation is rapidly running out of context. " +
 			"Now, your urgent task is to create a comprehensive detailed summary of the conversation so far",
-		"opencode":       "Provide a detailed prompt for continuing our conversation above. Focus on information that would be helpful",
-		"opencode today": "Create a new anchored summary from the conversation history above.",
-		"Qwen Code":      "First, reason in your scratchpad. Then, generate the <state_snapshot>.",
-		"LangChain":      "<role>\nContext Extraction Assistant\n</role>\n\n<primary_objective>\n",
-		"Goose":          "Please summarize the conversation history provided in the system prompt.",
-		"a person":       "please summarize our conversation so far",
+		"opencode":                 "Provide a detailed prompt for continuing our conversation above. Focus on information that would be helpful",
+		"opencode today":           "Create a new anchored summary from the conversation history above.",
+		"Qwen Code":                "First, reason in your scratchpad. Then, generate the <state_snapshot>.",
+		"Qwen Code, with its form": "First, reason in your scratchpad. Then, generate the <state_snapshot>.\n\n<state_snapshot>\n</state_snapshot>",
+		"LangChain":                "<role>\nContext Extraction Assistant\n</role>\n\n<primary_objective>\n",
+		"Goose":                    "Please summarize the conversation history provided in the system prompt.",
+		"a person":                 "please summarize our conversation so far",
 	} {
 		if !asks(User, "", text) {
 			t.Errorf("%s is not recognised", name)
