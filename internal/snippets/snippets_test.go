@@ -86,6 +86,11 @@ func runShell(t *testing.T, w *world, b block) {
 	} else if service || strings.Contains(text, ":8780") {
 		h.serve(t)
 	}
+	if service {
+		// A service has no variables of the shell, so its address is in the file.
+		config := filepath.Join(h.dir, ".config", "oriel", "config.toml")
+		write(t, config, fmt.Sprintf("listen = \"127.0.0.1:%d\"\n", h.port), 0o600)
+	}
 	if strings.Contains(text, "SHA256SUMS") {
 		if runtime.GOOS != "linux" {
 			t.Skip("for Linux")
