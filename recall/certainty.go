@@ -138,42 +138,8 @@ func (sc *scores) position(i int32, top float32) float32 {
 	return (sc.total[i] - sc.low + pad) / (top - sc.low + pad)
 }
 
-// lead returns how much better the best of the candidates fits the query than the best
-// passage that the window shows: above 1 if it fits better. It is 0 while most of what the
-// window shows has no vectors yet, because that would seem to fit worse than it does.
-func (r *Ranking) lead(top float32, shown func(block string) bool) float32 {
-	sc, s := r.scores, r.s
-	best, all, ready := float32(lowest), 0, 0
-	for i, t := range sc.total[:r.n] {
-		if s.flags[i]&(flagRemoved|flagShort) != 0 || !shown(s.origins[s.messageOf[i]].block) {
-			continue
-		}
-		best = max(best, t)
-		if all++; s.vectorOf[i] >= 0 {
-			ready++
-		}
-	}
-	switch {
-	case all == 0:
-		return leads
-	case r.mode != Keyword && 2*ready < all:
-		return 0
-	}
-	const pad = 1
-	return (top - sc.low + pad) / (best - sc.low + pad)
-}
-
-// A question whose answer the window lacks leads by about leads or more in nine of ten cases,
-// and one that the window answers in one of ten. What people say in passing rarely leads by
-// remarkLeads. What an agent works on is near everything that it did.
-const (
-	leads, remarkLeads = 1.1, 1.15
-	// A question that leads by less brings lagTokens, unless it lags behind.
-	lagsBehind = .9
-	lagTokens  = 256
-	// nearTokens is the least room of the best passages, as far as the budget allows it.
-	nearTokens = 512
-)
+// nearTokens is the least room of the best passages, as far as the budget allows it.
+const nearTokens = 512
 
 // bestAnswer returns the total of the best candidate that does not repeat the query: one who
 // asks again needs what was answered, which seldom has as many of the words.
@@ -205,8 +171,11 @@ const bareTokens = 24
 // candidate out. The best is that of the candidates: the window may show the query itself.
 func (r *Ranking) limits(o *RecallOptions, budget int, candidates []int32) func(i int32) int {
 	sc := r.scores
-	if r.mode == Dense || r.byTime || len(candidates) == 0 {
+	switch {
+	case r.mode == Dense || r.byTime || len(candidates) == 0:
 		return func(int32) int { return budget }
+	case o.Sized && sc.remark:
+		return func(int32) int { return 0 }
 	}
 	top := r.bestAnswer(candidates)
 	gap := float32(0)
@@ -223,14 +192,6 @@ func (r *Ranking) limits(o *RecallOptions, budget int, candidates []int32) func(
 		usual, most = budget/4, max(budget/2, min(budget, nearTokens))
 	default:
 		usual, near = budget/4, talkNear
-	}
-	if o.Sized && o.Shown != nil && !sc.work {
-		switch lead := r.lead(top, o.Shown); {
-		case sc.remark && lead < remarkLeads || lead > 0 && lead < lagsBehind:
-			usual, most = 0, 0
-		case sc.remark || lead < leads:
-			usual, most = min(usual, lagTokens), min(most, lagTokens)
-		}
 	}
 	return func(i int32) int {
 		switch at := sc.position(i, top); {

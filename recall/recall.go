@@ -75,13 +75,9 @@ type RecallOptions struct {
 	Whole bool
 	// Sized shows only what is likely to be needed, for a reader whom every further
 	// passage distracts: a quarter of the budget, up to a half while passages are nearly
-	// as good as the best, and less if few are. Without it the budget is filled with
-	// everything that is near enough.
+	// as good as the best, and less if few are; nothing for a remark in a talk, which asks
+	// for nothing. Without it the budget is filled with everything that is near enough.
 	Sized bool
-	// Shown, if not nil, reports whether the window shows a block. A sized search shows
-	// little or nothing if what the window shows fits the query as well as the best that
-	// it does not show.
-	Shown func(block string) bool
 	// Now is the time that "yesterday" is relative to. With the zero time,
 	// relative dates are ignored.
 	Now time.Time
