@@ -2,6 +2,8 @@ package thread
 
 import (
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/chat"
 )
@@ -10,6 +12,8 @@ import (
 const (
 	longID      = 10  // bytes of a tool call's id
 	mixedID     = 3   // changes between letters and digits in it
+	longWord    = 9   // bytes of a part of an id without separators
+	mixedWord   = 4   // changes between small letters, capitals and digits in it
 	leastLinked = 2   // messages with such ids
 	maxNotes    = 6   // messages of its own that a client moves, drops or changes
 	leastCommon = 24  // bytes of a reply that is not a coincidence after common messages
@@ -30,7 +34,42 @@ func random(id string) bool {
 			mixed++
 		}
 	}
-	return len(id) >= longID && mixed >= mixedID
+	if len(id) >= longID && mixed >= mixedID {
+		return true
+	}
+	words := strings.FieldsFunc(id, func(c rune) bool { return c >= utf8.RuneSelf || !letter(byte(c)) && !digit(byte(c)) })
+	return slices.ContainsFunc(words, randomWord)
+}
+
+// randomWord reports whether a part of an id is a number too large to count calls, or mixes
+// small letters, capitals and digits. A number at its end may be a counter.
+func randomWord(word string) bool {
+	if len(word) < longWord {
+		return false
+	}
+	name := strings.TrimRight(word, "0123456789")
+	if name == "" {
+		return word[0] != '0'
+	}
+	mixed, digits := 0, false
+	for i := range name {
+		digits = digits || digit(name[i])
+		if i > 0 && kindOf(name[i]) != kindOf(name[i-1]) {
+			mixed++
+		}
+	}
+	return digits && mixed >= mixedWord
+}
+
+// kindOf tells small letters, capitals and digits apart.
+func kindOf(c byte) int {
+	switch {
+	case digit(c):
+		return 0
+	case c >= 'a':
+		return 1
+	}
+	return 2
 }
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
