@@ -200,7 +200,8 @@ func (b *Index) loadRoot(ctx context.Context, r *Request) (found []*storedConver
 }
 
 // maxLinked is how many conversations are read for a request whose first
-// message is not known.
+// message is not known. Of further ones, up to maxLooked, only the last messages
+// are read, and not of a shared store, which is distant.
 const maxLinked = 8
 
 // loadLinked reads the latest conversations whose last messages a request has,
@@ -213,7 +214,19 @@ func (b *Index) loadLinked(ctx context.Context, r *Request) (found []*storedConv
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range nearest(all, timeline.Place{})[:min(len(all), maxLinked)] {
+	for i, c := range nearest(all, timeline.Place{}) {
+		if i >= maxLinked {
+			if b.shared {
+				break
+			}
+			ends, err := b.endsIn(ctx, r, c.Head)
+			if err != nil {
+				return found, err
+			}
+			if !ends {
+				continue
+			}
+		}
 		s, err := b.read(ctx, r.Tenant, &c)
 		if err != nil {
 			return found, err
@@ -227,6 +240,18 @@ func (b *Index) loadLinked(ctx context.Context, r *Request) (found []*storedConv
 		}
 	}
 	return found, nil
+}
+
+// endsIn reports whether a request has one of the last messages on the way to a place.
+func (b *Index) endsIn(ctx context.Context, r *Request, head timeline.Place) (ends bool, err error) {
+	err = b.store.Messages(ctx, r.Tenant, head, head.Depth-maxItems+1, head.Depth, true, func(e *timeline.Entry) error {
+		ends = ends || slices.Contains(r.identities, e.Identity)
+		return nil
+	})
+	if unusable(err) || errors.Is(err, timeline.ErrNoPlace) {
+		return false, nil
+	}
+	return ends, err
 }
 
 // passing reads the conversations that begin like a request, whose first
