@@ -326,7 +326,7 @@ func (t *tenant) compacted(n *namespace, r *Request, p place) *conversation {
 		t.work++
 		size := k.longest()
 		// The agent itself has said more than its helpers.
-		if size >= long && (p.depth == 0 || size > len(r.Messages) && p.depth*2 < size) && !k.continued && !k.sketch.Differs(&r.Sketch) && (best == nil || size > best.longest()) {
+		if (size >= long || k.continues != "") && (p.depth == 0 || size > len(r.Messages) && p.depth*2 < size) && !k.continued && !k.sketch.Differs(&r.Sketch) && (best == nil || size > best.longest()) {
 			best = k
 		}
 	}
