@@ -89,7 +89,7 @@ func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 			switch {
 			case exact < 2 && !sums, best != nil && m <= best.n, said.replies == 0:
 			case strange && !own(r.Messages[:a.k]) && !said.much():
-			case before < a.k, before == a.k && (first > 0 || !known): // nothing is missing
+			case before < a.k, before == a.k && exact == m && (first > 0 || !known): // nothing is missing
 			case !known && (exact < 3 || a.k > first && !own(r.Messages[first:a.k]) && !said.much()):
 			default:
 				best, a.guess = a, guess
