@@ -40,9 +40,17 @@ func (t *tenant) unheard(n *namespace, r *Request, p place) (e echo, heard *bran
 		if b.asked != p {
 			continue
 		}
-		for j := range b.reply[:min(len(b.reply), maxItems, len(r.Messages)-p.depth)] {
+		i := p.depth
+		for j := range b.reply[:min(len(b.reply), maxItems)] {
+			if i == len(r.Messages) {
+				break
+			}
+			if thought(&b.reply[j]) && !thought(&r.Messages[i]) {
+				continue // clients drop reasoning
+			}
 			t.work++
-			e := echo{&b.reply[j], p.depth + j}
+			e := echo{&b.reply[j], i}
+			i++
 			same, known := r.related[e]
 			if !known {
 				return e, nil

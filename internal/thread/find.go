@@ -110,6 +110,12 @@ func goesOn(r *Request, b *branch, p place) bool {
 	return size >= longOpener
 }
 
+// strange reports whether a request has only a first message in common with the branch, and
+// something else behind it than the reply.
+func (r *Request) strange(b *branch, p place) bool {
+	return r.Hints.Session == "" && !p.answered() && p.depth < len(r.Messages) && !goesOn(r, b, p)
+}
+
 // find returns the thread of a request, which may be a new conversation. p is
 // how far the request is known.
 func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
@@ -118,7 +124,7 @@ func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
 	}
 	b := t.nearest(n, r, p)
 	trimmed := sync.OnceValue(func() *alignment { return t.trimmed(n, r, p) })
-	if b == nil || !b.endsAt(p) {
+	if b == nil || !b.endsAt(p) || r.strange(b, p) {
 		a, told := trimmed(), t.retold(n, r, p)
 		if told != nil && (a == nil || told.matched > a.n) {
 			return t.tell(r, told, p)

@@ -313,15 +313,14 @@ func (t *tenant) early(n *namespace, r *Request, p place) bool {
 	if p.depth == len(r.Messages) {
 		return false
 	}
-	if r.Messages[p.depth].Role != chat.Assistant {
-		return t.earlyRetold(n, r, p)
-	}
-	for _, b := range n.ends[p] {
-		if b.of.calls > 0 && b.tip == p {
-			return true
+	if r.Messages[p.depth].Role == chat.Assistant {
+		for _, b := range n.ends[p] {
+			if b.of.calls > 0 && b.tip == p {
+				return true
+			}
 		}
 	}
-	return false
+	return t.earlyRetold(n, r, p)
 }
 
 // Done ends a call. reply is the model's complete reply, as the messages that
