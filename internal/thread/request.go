@@ -51,7 +51,8 @@ type Request struct {
 	same       map[echo]bool
 	related    map[echo]bool
 	replaced   map[int]bool
-	sizes      map[int]int // see textSize
+	sizes      map[int]int  // see textSize
+	echoed     map[int]bool // see step.echoed
 	// heard is the branch whose last reply the client has changed; see hear.
 	heard *branch
 }
@@ -75,7 +76,7 @@ func (r *Request) prepare() {
 	r.identities = make([]timeline.Hash, len(r.Messages))
 	r.cores = make([]uint64, len(r.Messages))
 	r.apart, r.forms, r.replaced = map[int]timeline.Hash{}, map[int]timeline.Hash{}, map[int]bool{}
-	r.same, r.related, r.sizes = map[echo]bool{}, map[echo]bool{}, map[int]int{}
+	r.same, r.related, r.sizes, r.echoed = map[echo]bool{}, map[echo]bool{}, map[int]int{}, map[int]bool{}
 	r.identify(0, 1)
 }
 
@@ -100,7 +101,7 @@ func (r *Request) unidentified(i int) int {
 
 // step returns message i in the form of the tree.
 func (r *Request) step(i int) step {
-	return step{bytes: r.hashes[i], identity: r.identities[i], core: r.cores[i], assistant: r.Messages[i].Role == chat.Assistant, thought: thought(&r.Messages[i])}
+	return step{bytes: r.hashes[i], identity: r.identities[i], core: r.cores[i], assistant: r.Messages[i].Role == chat.Assistant, thought: thought(&r.Messages[i]), echoed: r.echoed[i]}
 }
 
 // thought reports whether a message is reasoning alone.

@@ -119,7 +119,7 @@ type speech struct {
 // add adds message i of a request, if the model has said it.
 func (v *speech) add(r *Request, s *step, i int) {
 	v.replies++
-	if !s.model {
+	if !s.model && !s.echoed {
 		return
 	}
 	if v.size < leastSaid {
@@ -151,7 +151,7 @@ func (v *speech) much() bool { return v.replies > 1 && v.size >= firstReply }
 // retelling is a branch whose messages a request has, but not in one row.
 type retelling struct {
 	branch *branch
-	// replies are the messages of the request that are the model's replies. was
+	// replies are the messages of the request that are the model's replies, the last first. was
 	// maps the depths of common messages on the branch to their depths on the
 	// path of the request.
 	replies []int
@@ -161,6 +161,7 @@ type retelling struct {
 	// that it lacks. Reasoning does not count: clients drop it.
 	matched, linked, calls, lost, missing int
 	said                                  speech
+	before                                speech // what is echoed of the common beginning; see step.echoed
 	// from is the first common message, and at its place on the branch. dropped reports
 	// that replies before it are missing: the client has left out the beginning. lostSince
 	// and missingSince are lost and missing without what was before.
@@ -168,6 +169,8 @@ type retelling struct {
 	at                      place
 	dropped                 bool
 	lostSince, missingSince int
+	// unsure reports that it would be the same history if the replies had more bytes.
+	unsure bool
 }
 
 // retold finds the branch whose last messages a request has further on,
@@ -182,6 +185,7 @@ func (t *tenant) retold(n *namespace, r *Request, p place) (found *retelling) {
 		work--
 		t.work++
 		looked := 0
+		several, sure := false, false // conversations without ids; one of them is not unsure
 		for _, b := range slices.Backward(n.like(r, j)) {
 			if looked++; looked > maxSimilar || work <= 0 {
 				break
@@ -190,27 +194,39 @@ func (t *tenant) retold(n *namespace, r *Request, p place) (found *retelling) {
 				continue
 			}
 			if places == nil {
-				places = r.places()
+				places = r.places(p)
 			}
 			told := t.retell(r, b, p, j, places, &work)
+			sure = sure || told != nil && !told.unsure
 			switch {
-			case told == nil:
-			case found == nil:
-				found = told
+			case told == nil, found != nil && found.linked > 0 && told.linked == 0:
+			case found == nil, found.linked == 0 && told.linked > 0:
+				found, several = told, false
 			case found.branch.of != b.of && found.linked == 0:
-				return nil
+				several = true
 			case told.missing < found.missing:
 				found = told
 			}
+		}
+		if several && sure {
+			return nil
+		}
+		if !sure {
+			found = nil
 		}
 	}
 	return found
 }
 
-// places maps the cores of steps to the messages that say the same, in order.
-func (r *Request) places() map[uint64][]int {
+// places maps the cores of steps to the messages that say the same, in order. The first
+// messages, which lead to p, may be known by their bytes alone.
+func (r *Request) places(p place) map[uint64][]int {
 	out := make(map[uint64][]int, len(r.Messages))
-	for i, core := range r.cores {
+	for i, s := range p.path() {
+		out[s.core] = append(out[s.core], i)
+	}
+	for i := p.depth; i < len(r.Messages); i++ {
+		core := r.cores[i]
 		out[core] = append(out[core], i)
 		if same := coreOf(r.identities[i]); same != core {
 			out[same] = append(out[same], i)
@@ -227,11 +243,6 @@ func (t *tenant) retell(r *Request, b *branch, p place, j int, places map[uint64
 		at = b.asked
 	}
 	common := meet(at, p)
-	for q := p; q.depth > common.depth; q = q.before() {
-		if *work--; q.last().model || *work <= 0 {
-			return nil // it continues from another reply
-		}
-	}
 	told := &retelling{branch: b, was: map[int]int{}}
 	before := j + 1 // messages of the request that may still match
 	for ; at.depth > common.depth && before > common.depth && *work > 0; at = at.before() {
@@ -248,6 +259,9 @@ func (t *tenant) retell(r *Request, b *branch, p place, j int, places map[uint64
 			if s.model {
 				told.lost++
 			}
+			if told.missing > 2*maxNotes && len(told.replies)+told.linked == 0 {
+				return nil // they have no more in common than a note that every call ends with
+			}
 			continue
 		}
 		before = where[i-1]
@@ -260,6 +274,11 @@ func (t *tenant) retell(r *Request, b *branch, p place, j int, places map[uint64
 		*work--
 		t.work++
 	}
+	for q := p; q.depth > common.depth; q = q.before() {
+		if *work--; q.last().model && !told.matches(q.depth-1) || *work <= 0 {
+			return nil // it continues from another reply
+		}
+	}
 	told.missing += at.depth - common.depth
 	told.dropped = told.matched > 0 && told.lost > told.lostSince
 	for ; at.depth > common.depth && told.matched > 0 && !told.dropped && *work > 0; at = at.before() {
@@ -270,9 +289,26 @@ func (t *tenant) retell(r *Request, b *branch, p place, j int, places map[uint64
 	if !told.said.called {
 		told.linked, told.calls = 0, 0
 	}
-	if !told.same(r, common, j+1-common.depth-told.matched) {
+	if r.Hints.Session == "" && !common.answered() {
+		for q := common; q.depth > 0 && *work > 0 && told.before.size < firstReply; q = q.before() {
+			*work--
+			t.work++
+			if s := q.last(); s.echoed {
+				told.before.add(r, s, q.depth-1)
+			}
+		}
+	}
+	own := j + 1 - common.depth - told.matched
+	if told.same(r, common, own) {
+		return told
+	}
+	if told.lost > 0 || told.missing > maxNotes || own > maxNotes || len(told.replies) == 0 {
 		return nil
 	}
+	for _, i := range told.replies {
+		r.echoed[i] = true
+	}
+	told.unsure = true
 	return told
 }
 
@@ -283,10 +319,17 @@ func (told *retelling) match(r *Request, s *step, i int) {
 		told.linked++
 		told.calls += r.calls(i, i+1)
 	}
-	if s.model {
+	if s.model || s.echoed {
 		told.replies = append(told.replies, i)
 		told.said.add(r, s, i)
 	}
+}
+
+// matches reports whether message i of a request is one of the common replies, which are in
+// descending order.
+func (told *retelling) matches(i int) bool {
+	_, found := slices.BinarySearchFunc(told.replies, i, func(reply, i int) int { return i - reply })
+	return found
 }
 
 // same reports whether a request tells the history of the branch. Both are the
@@ -307,10 +350,12 @@ func (told *retelling) same(r *Request, common place, own int) bool {
 		return true
 	case !few || told.lost > 0 || len(told.replies) == 0:
 		return false
-	case r.Hints.Session != "" || common.answered():
+	case r.Hints.Session != "":
+		return true // another one of the session with the same last reply makes it nobody's
+	case common.answered():
 		return told.said.size >= leastCommon
 	}
-	return told.said.size >= firstReply
+	return told.said.size+told.before.size >= firstReply
 }
 
 // tell puts a request on another path of the conversation that it continues.

@@ -2,11 +2,38 @@ package thread
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/timeline"
 )
+
+// Many conversations end each request with the same reminder of their client. The search for
+// one of them does not end among the others.
+func TestAReminderThatAllRequestsEndWithHidesNoConversation(t *testing.T) {
+	c := newCrowd(t, 0)
+	reminder := said(chat.System, "Return nothing but code.")
+	long := func(name string) string {
+		return strings.Repeat(name+" is what the model said, and said at length. ", 8)
+	}
+	for k := range 2 * maxSimilar {
+		var history []chat.Message
+		for turn := range 40 {
+			name := fmt.Sprintf("%d.%d", k, turn)
+			history = append(history, said(chat.User, "question "+name))
+			c.call("", append(history[:len(history):len(history)], reminder), long(name))
+			history = append(history, said(chat.Assistant, long(name)))
+		}
+	}
+	first := said(chat.User, "a question of somebody else")
+	was := c.call("", []chat.Message{first, reminder}, long("the reply"))
+	is := c.call("", []chat.Message{first, said(chat.Assistant, long("the reply")), said(chat.User, "and now?"), reminder}, "")
+	if is.Conversation != was.Conversation {
+		t.Errorf("the second call of %s is %s %s", was.Conversation, is.Conversation, is.Kind)
+	}
+}
 
 // A request that goes on from a reply waits for it, although its client has moved a reminder
 // that stood behind the question.

@@ -28,7 +28,7 @@ import (
 // result. Others are what clients
 // make of a reply: - cut off, ! annotated, < in tags, = with other text around its call.
 // "sum…" is a user's message that sums up; one that begins with "ulong" or "along" is
-// long, and "w" before a user's message wraps it in a document. A tool call has the number
+// long, one that begins with "ashort" is "Ok.", and "w" before a user's message wraps it in a document. A tool call has the number
 // of its word as its id, or an id that nobody else has if its word begins with "acallid";
 // one of "aslong" has long arguments. A word with "think" is reasoning alone.
 // What comes out is the conversation of each call, how it stands to it and how many messages were known; then, where the client left something out, which
@@ -232,6 +232,9 @@ func messageOf(word string) string {
 	}
 	if strings.HasPrefix(name, "along") {
 		text = strings.Repeat(name+" is what the model said, and said at length. ", 8)
+	}
+	if strings.HasPrefix(name, "ashort") {
+		text = "Ok."
 	}
 	if strings.HasPrefix(name, "ulong") {
 		text = name + " is a request that nobody else makes in these words, for it is long and about something"

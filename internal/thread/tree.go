@@ -67,6 +67,9 @@ type step struct {
 	assistant bool
 	model     bool // a model's reply, as received or as its client sent it back
 	thought   bool // reasoning alone, which clients drop; not known after a restart
+	// echoed reports that it is a model's reply to a history like this one, which was not
+	// recognised: not a reply here, but one by which this history may be recognised.
+	echoed bool
 }
 
 // says reports whether the step says what message i of a request says.
@@ -173,7 +176,7 @@ func (n *namespace) extend(p place, steps []step) (to place, added int) {
 		if next, ok := n.next(p, s.identity); ok {
 			p = next
 			known := p.last()
-			known.model = known.model || s.model
+			known.model, known.echoed = known.model || s.model, known.echoed || s.echoed
 			if s.bytes != 0 {
 				known.bytes = s.bytes
 			}
