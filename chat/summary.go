@@ -119,15 +119,19 @@ var summaryElement = regexp.MustCompile(`(?i)^<(?:explicit_instructions type="su
 var answerElement = regexp.MustCompile(`</?(analysis|summary|state_snapshot)>`)
 
 // summaryPrompt matches what agents ask for: Claude Code, Copilot, Cline, Roo Code and
-// Continue; Codex; opencode and Kilo; Qwen Code and Gemini CLI; Goose; LangChain. Words that
-// stand in the middle of a sentence are somebody's words about a summary.
+// Continue; Codex; opencode and Kilo; Qwen Code and Gemini CLI; Goose; LangChain, LangGraph
+// and Strands. Words that stand in the middle of a sentence are somebody's words about a
+// summary.
 var summaryPrompt = regexp.MustCompile(`(?im)(?:^|[.!:] |\n)\W*(?:` + strings.Join([]string{
 	`(?:now, )?your (?:urgent )?task is to create a (?:comprehensive|detailed|concise)[a-z, ]{0,24} summary of (?:the|this|our) ` +
 		`(?:entire )?(?:RECENT portion of the )?(?:conversation|session)`,
 	`the current conversation is rapidly running out of context\. now, your urgent task is to create`,
 	`(?:please )?(?:create|provide|write|generate|produce) a (?:comprehensive|detailed|concise|brief)[a-z, ]{0,24} summary of ` +
 		`(?:the|this|our) (?:entire )?(?:conversation|session)`,
-	`(?:please )?summari[sz]e (?:the|this|our) (?:entire )?(?:conversation(?: history)?(?: so far| provided in the system prompt)|session for continuation)`,
+	`(?:please )?(?:create|write) a summary of (?:the|this|our) (?:entire )?conversation(?: above| so far| to date|[.:]?$)`,
+	`(?:please )?summari[sz]e (?:the|this|our) (?:entire )?(?:conversation(?: history)?(?: above| so far| to date| provided in the system prompt|[.:]?$)|session for continuation)`,
+	`extend the summary by taking into account the new messages above`,
+	`distill the above chat messages into a single summary`,
 	`you are performing a context checkpoint compaction`,
 	`provide a detailed prompt for continuing our conversation above`,
 	`create a new anchored summary from the conversation history`,

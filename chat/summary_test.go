@@ -26,6 +26,10 @@ func TestRequestsForTheSummaryOfAHistory(t *testing.T) {
 		"Qwen Code, with its form": "First, reason in your scratchpad. Then, generate the <state_snapshot>.\n\n<state_snapshot>\n</state_snapshot>",
 		"LangChain":                "<role>\nContext Extraction Assistant\n</role>\n\n<primary_objective>\n",
 		"Goose":                    "Please summarize the conversation history provided in the system prompt.",
+		"LangGraph":                "Create a summary of the conversation above:",
+		"LangGraph, again":         "This is a summary of the conversation to date: A did B.\n\nExtend the summary by taking into account the new messages above:",
+		"LangChain's guide":        "Distill the above chat messages into a single summary message. Include as many specific details as you can.",
+		"Strands":                  "Please summarize this conversation.",
 		"a person":                 "please summarize our conversation so far",
 	} {
 		if !asks(User, "", text) {
@@ -45,6 +49,8 @@ func TestRequestsForTheSummaryOfAHistory(t *testing.T) {
 		"Write a test for the page that says create a detailed summary of the conversation so far.",
 		"Why does the summary of the conversation say that the port is 6543?",
 		"Give me a summary of the meeting.",
+		"Write a summary of the conversation between Ann and Bob in notes.md.",
+		"Summarize the conversation between Ann and Bob in notes.md.",
 		"Summarize the report.",
 		"This session is being continued from a previous conversation that ran out of context.",
 		"Read this:\n" + strings.Repeat("x ", 600) + "\nYour task is to create a detailed summary of the conversation so far.",
