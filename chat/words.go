@@ -15,13 +15,18 @@ func (m *Message) Words() []string {
 	if m.Role != User || ToolName(m.Name) {
 		return words
 	}
-	// An element may open in one part and close in a later one.
+	// An element may open in one part and close in a later one. What a program writes in the
+	// user's name ends with its part.
 	var all strings.Builder
 	begin := make([]int, len(m.Parts)+1)
 	for i := range m.Parts {
 		begin[i] = all.Len()
-		if p := &m.Parts[i]; p.Kind == Text && !p.Inserted() {
-			all.WriteString(p.Text.String())
+		p := &m.Parts[i]
+		if p.Kind != Text || p.Inserted() {
+			continue
+		}
+		if text := p.Text.String(); !beginsAs(text, programs) {
+			all.WriteString(text)
 			all.WriteByte('\n')
 		}
 	}
@@ -57,8 +62,7 @@ func (m *Message) Words() []string {
 //     three quotation marks, from the first mark to the last, and JSON;
 //   - texts that agents write in the user's name.
 func Spoken(text string) [][2]int {
-	head := strings.TrimSpace(text)
-	if slices.ContainsFunc(programs, func(p string) bool { return strings.HasPrefix(head, p) }) {
+	if beginsAs(text, programs) || beginsAs(text, observing) {
 		return nil
 	}
 	last, ok := closings(text)
@@ -109,9 +113,17 @@ func Spoken(text string) [][2]int {
 
 // programs lists the beginnings of texts that agent programs write in the user's name.
 var programs = []string{
-	"[Request interrupted by user", "Base directory for this skill:", "Caveat: The messages below were generated", "Observation:", "OBSERVATION:",
+	"[Request interrupted by user", "Base directory for this skill:", "Caveat: The messages below were generated",
 	"This session is being continued from a previous conversation", "Another language model started to solve this problem and produced a summary",
 	"Here is a summary of the conversation to date", "Here is a summary of our conversation so far",
+}
+
+// observing lists the beginnings of messages in which agents report what a tool returned.
+var observing = []string{"Observation:", "OBSERVATION:"}
+
+func beginsAs(text string, beginnings []string) bool {
+	head := strings.TrimSpace(text)
+	return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(head, b) })
 }
 
 // markup lists the elements with which people format words.
