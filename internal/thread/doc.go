@@ -12,7 +12,8 @@
 //   - A request that begins in the middle of a conversation, because its
 //     client dropped the rest, continues it.
 //   - A request that begins with a summary, in the session of a long
-//     conversation, is a new conversation that continues the old one.
+//     conversation, is a new conversation that continues the old one. The
+//     request for the summary leaves the end of the old one where it was.
 //   - The same history under a very different system prompt is a branch that
 //     does not move the conversation's head, unless it continues from the very
 //     end.

@@ -252,10 +252,11 @@ func (t *tenant) join(r *Request, b *branch, p place, kind Kind) *Thread {
 
 // goOn makes a branch end with the messages of a request from i on, which
 // follow p. It reuses b if that leaves behind nothing but a reply that nobody
-// sent back.
+// sent back. A request for a summary leaves b as it is: the client continues from
+// there, with the summary in place of the beginning.
 func (t *tenant) goOn(b *branch, p place, r *Request, i int, echoes []int) *branch {
 	n := b.of.space
-	if b.tip.trunk == nil || !b.endsAt(p) {
+	if b.tip.trunk == nil || !b.endsAt(p) || r.compacts {
 		b = b.clone()
 	} else if p != b.tip {
 		t.leaveReply(b, p)

@@ -53,6 +53,8 @@ type Request struct {
 	replaced   map[int]bool
 	sizes      map[int]int  // see textSize
 	echoed     map[int]bool // see step.echoed
+	// compacts reports that it asks for the summary that replaces the history.
+	compacts bool
 	// heard is the branch whose last reply the client has changed; see hear.
 	heard *branch
 }
@@ -69,6 +71,7 @@ func (r *Request) prepare() {
 	if r.hashes != nil {
 		return
 	}
+	r.compacts = chat.AsksForSummary(r.Messages)
 	r.hashes = make([]uint64, len(r.Messages))
 	for i := range r.Messages {
 		r.hashes[i] = r.Messages[i].Summed()

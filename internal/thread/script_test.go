@@ -27,7 +27,7 @@ import (
 // _ white space around its text, # a text of Oriel's in its place or in the place of its middle, ~ a note of the client in place of a
 // result. Others are what clients
 // make of a reply: - cut off, ! annotated, < in tags, = with other text around its call.
-// "sum…" is a user's message that sums up; one that begins with "ulong" or "along" is
+// "sum…" is a user's message that sums up, "uasks…" asks for that; one that begins with "ulong" or "along" is
 // long, one that begins with "ashort" is "Ok.", and "w" before a user's message wraps it in a document. A tool call has the number
 // of its word as its id, or an id that nobody else has if its word begins with "acallid";
 // one of "aslong" has long arguments. A word with "think" is reasoning alone.
@@ -235,6 +235,9 @@ func messageOf(word string) string {
 	}
 	if strings.HasPrefix(name, "ashort") {
 		text = "Ok."
+	}
+	if strings.HasPrefix(name, "uasks") {
+		text = "Please create a detailed summary of the conversation so far."
 	}
 	if strings.HasPrefix(name, "ulong") {
 		text = name + " is a request that nobody else makes in these words, for it is long and about something"
