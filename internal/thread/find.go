@@ -124,8 +124,10 @@ func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
 	}
 	b := t.nearest(n, r, p)
 	trimmed := sync.OnceValue(func() *alignment { return t.trimmed(n, r, p) })
+	var told *retelling
 	if b == nil || !b.endsAt(p) || r.strange(b, p) {
-		a, told := trimmed(), t.retold(n, r, p)
+		a := trimmed()
+		told = t.retold(n, r, p)
 		if told != nil && (a == nil || told.matched > a.n) {
 			return t.tell(r, told, p)
 		}
@@ -139,7 +141,7 @@ func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
 			return th
 		}
 	}
-	if old := t.compacted(n, r, p); old != nil {
+	if old := t.compacted(n, r, p); old != nil && told == nil { // not the same summary with a note that moves
 		old.continued = true
 		return t.begin(n, r, p, old.name)
 	}
