@@ -129,10 +129,28 @@ func beginsAs(text string, beginnings []string) bool {
 // markup lists the elements with which people format words.
 var markup = []string{"b", "i", "u", "s", "em", "strong", "kbd", "mark", "small", "sub", "sup"}
 
-// quotesUser reports whether agents wrap the user's words in elements of this name.
+// quotesUser reports whether agents wrap the user's words in elements of this name, such as
+// <task>, <user_query> and <userRequest>. What <user_info> contains is said about the user.
 func quotesUser(name string) bool {
-	return name == "task" || name == "feedback" || name == "answer" || strings.HasPrefix(name, "user_") || strings.HasPrefix(name, "user-")
+	name = strings.ToLower(name)
+	if name == "task" || name == "feedback" || name == "answer" {
+		return true
+	}
+	rest, ok := strings.CutPrefix(name, "user")
+	if !ok || rest == "" {
+		return false
+	}
+	if rest[0] == '_' || rest[0] == '-' {
+		return !slices.Contains(aboutUser, rest[1:])
+	}
+	return slices.Contains(userSays, rest)
 }
+
+// aboutUser and userSays are what follows "user" in names of elements.
+var (
+	aboutUser = []string{"info", "information", "context", "environment", "metadata"}
+	userSays  = []string{"request", "query", "message", "prompt", "input", "question", "instructions", "task", "feedback"}
+)
 
 // manyNames is more distinct element names than a text by a person has.
 const manyNames = 4096
