@@ -6,10 +6,11 @@ import "testing"
 // many conversations.
 func TestRandomIDsIdentify(t *testing.T) {
 	for id, want := range map[string]bool{
-		"toolu_01A09q90qw90lq917835lq9": true, // Anthropic
-		"call_DqXmTeLsYbUkRfWcPoIn7h2v": true, // OpenAI
-		"D681PevKs":                     true, // Mistral
-		"a1b2c3d4e":                     true, // Cerebras
+		"toolu_01A09q90qw90lq917835lq9":                  true, // Anthropic
+		"call_DqXmTeLsYbUkRfWcPoIn7h2v":                  true, // OpenAI
+		"call_abDefGhijkLmnop7qRstUvwx":                  true, // with one digit
+		"D681PevKs":                                      true, // Mistral
+		"a1b2c3d4e":                                      true, // Cerebras
 		"chatcmpl-tool-4f1c0be6bb2c4f0e8b8b6f2ad0d1d3a7": true, // vLLM
 		"call_00_ZpGXtC8XzJ2Nqf1Kq7hWm3Vd":               true, // DeepSeek
 		"365174485":                                      true, // LM Studio
@@ -20,6 +21,7 @@ func TestRandomIDsIdentify(t *testing.T) {
 		"toolu_000000017":                                false,
 		"functions.read_file:0":                          false, // Kimi
 		"read_part-20261117":                             false,
+		"getFileInfoFromRemoteServer":                    false,
 		"call_getFileInfo3":                              false,
 		"readFileFromFolder12":                           false,
 		"acall1":                                         false,

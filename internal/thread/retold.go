@@ -401,18 +401,27 @@ func (t *tenant) tellRest(r *Request, told *retelling, p place) *Thread {
 // earlyRetold reports whether a request has a reply after p, where a call is
 // in progress whose reply that may be.
 func (t *tenant) earlyRetold(n *namespace, r *Request, p place) bool {
-	if !slices.ContainsFunc(r.Messages[p.depth:], func(m chat.Message) bool { return m.Role == chat.Assistant }) {
+	replies := 0
+	for i := p.depth; i < len(r.Messages); i++ {
+		if r.Messages[i].Role == chat.Assistant && (i == 0 || r.Messages[i-1].Role != chat.Assistant) {
+			replies++
+		}
+	}
+	if replies == 0 {
 		return false
 	}
 	var near []*conversation
-	if r.Hints.Session != "" {
+	switch {
+	case r.Hints.Session != "":
 		near = n.recent
-	} else if p.trunk != nil {
+	case p.trunk != nil:
 		near = []*conversation{p.trunk.used}
+	case replies == 1: // the second call of a conversation whose first message has changed
+		near = n.recent[max(0, len(n.recent)-nearConversations):]
 	}
 	return slices.ContainsFunc(near, func(k *conversation) bool {
 		return k.calls > 0 && slices.ContainsFunc(k.branches, func(b *branch) bool {
-			return b.tip == b.asked && b.tip.depth > p.depth && b.tip.depth <= p.depth+maxNotes && b.tip.passes(p)
+			return b.tip == b.asked && b.tip.depth > p.depth && b.tip.depth <= p.depth+maxNotes && b.tip.passes(p) && !b.sketch.Differs(&r.Sketch)
 		})
 	})
 }

@@ -36,20 +36,22 @@ func TestAReminderThatAllRequestsEndWithHidesNoConversation(t *testing.T) {
 }
 
 // A request that goes on from a reply waits for it, although its client has moved a reminder
-// that stood behind the question.
+// that stood behind or in the question.
 func TestTheReplyBehindAReminderIsWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newPlay(t)
-		s.do("call A : u1 snote")
-		out := make(chan string)
-		go func() {
-			th, err := s.book.Find(ctx, &Request{Tenant: timeline.Local, Messages: s.messages([]string{"u1", "along1", "u2", "snote"}), Now: s.now})
-			out <- fmt.Sprint(th.Conversation == s.calls["A"].Conversation, " ", th.Kind, " ", err)
-		}()
-		synctest.Wait()
-		s.book.Done(s.calls["A"].Thread, s.messages([]string{"along1"}), "")
-		if got := <-out; got != "true continued <nil>" {
-			t.Error(got)
-		}
-	})
+	for first, then := range map[string]string{"u1 snote": "u1 along1 u2 snote", "wu1": "u1 along1 wu2"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newPlay(t)
+			s.do("call A : " + first)
+			out := make(chan string)
+			go func() {
+				th, err := s.book.Find(ctx, &Request{Tenant: timeline.Local, Messages: s.messages(strings.Fields(then)), Now: s.now})
+				out <- fmt.Sprint(th.Conversation == s.calls["A"].Conversation, " ", th.Kind, " ", err)
+			}()
+			synctest.Wait()
+			s.book.Done(s.calls["A"].Thread, s.messages([]string{"along1"}), "")
+			if got := <-out; got != "true continued <nil>" {
+				t.Errorf("%s: %s", then, got)
+			}
+		})
+	}
 }
