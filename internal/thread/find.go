@@ -107,7 +107,8 @@ func goesOn(r *Request, b *branch, p place) bool {
 			size += len(m.Parts[j].Text)
 		}
 	}
-	return size >= longOpener
+	// A conversation that has gone on elsewhere has its reply.
+	return size >= longOpener && len(b.of.branches) > 0 && b.of.branches[0] == b
 }
 
 // strange reports whether a request has only a first message in common with the branch, and
