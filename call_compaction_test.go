@@ -71,4 +71,12 @@ func TestAfterACompactionRecallWorksAtOnce(t *testing.T) {
 	if !bytes.Contains(k.last, []byte("harbour 7 lies east of pier 49")) {
 		t.Errorf("the first question has %s", k.last)
 	}
+	// The context fills up again at once, and the agent puts the question into the message
+	// with the summary.
+	k.list = []json.RawMessage{json.RawMessage(fmt.Sprintf(
+		`{"role":"user","content":[{"type":"text","text":%q},{"type":"text","text":"East of which pier does harbour 9 lie?"}]}`, summary+" Nothing else was done."))}
+	k.again()
+	if !bytes.Contains(k.last, []byte("harbour 9 lies east of pier")) {
+		t.Errorf("the question behind the second summary has %s", k.last)
+	}
 }
