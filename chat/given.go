@@ -107,6 +107,39 @@ func fenceOf(line string) string {
 	return ""
 }
 
+// fence is code between two lines such as "```". last has the last closing tags of elements
+// in it.
+type fence struct {
+	begin, end int
+	last       map[string]int
+}
+
+// fenceAfter returns the first fence that opens at or after an offset, which is the start of a
+// line or what follows an element; one at the end of the text if there is none.
+func fenceAfter(text string, at int) fence {
+	f := fence{begin: -1}
+	for mark := ""; at < len(text); {
+		next := len(text)
+		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+			next = at + i + 1
+		}
+		switch m := fenceOf(strings.TrimLeft(text[at:next], " \t")); {
+		case m == "":
+		case f.begin < 0:
+			f.begin, mark = next, m
+		case m == mark:
+			f.end, f.last = next, map[string]int{}
+			inside, _ := closings(text[f.begin:next])
+			for name, last := range inside {
+				f.last[name] = f.begin + last
+			}
+			return f
+		}
+		at = next
+	}
+	return fence{begin: len(text), end: len(text)}
+}
+
 // elementEnd returns the end of the elements that open between two offsets: the last of
 // their first closing tags.
 func elementEnd(text string, at, next int, last map[string]int) int {

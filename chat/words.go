@@ -53,7 +53,7 @@ func (m *Message) Words() []string {
 //   - an element such as <document url="…"> or <environment_details>, from its first
 //     opening tag to its last closing tag, because its content may contain closing tags.
 //     Elements in which agents wrap the user's words, such as <task>, are not skipped,
-//     and neither is markup of single words;
+//     and neither is markup of single words or in code that somebody has pasted;
 //   - what follows a line that announces a tool's result, a file's content, a page or a
 //     letter, such as "[read_file for 'a.go'] Result:", "Contents of README.md:", "Translate
 //     this text:" or "Context information is below.", except a person's answer to a tool
@@ -76,17 +76,20 @@ func Spoken(text string) [][2]int {
 			out = append(out, [2]int{begin, stop})
 		}
 	}
-	from := 0
+	from, code := 0, fence{}
 	for at := 0; at < end; {
 		i := strings.IndexByte(text[at:end], '<')
 		if i < 0 {
 			break
 		}
 		at += i
+		if at >= code.end {
+			code = fenceAfter(text, max(from, code.end))
+		}
 		name := tagName(strings.TrimPrefix(text[at+1:], "/"))
 		stop, closed := last[name]
 		switch {
-		case !closed || slices.Contains(markup, name):
+		case !closed || slices.Contains(markup, name) || code.begin <= at && at <= code.last[name]:
 			at++
 		case quotesUser(name):
 			add(from, at)

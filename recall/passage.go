@@ -54,16 +54,32 @@ const (
 func (m *Message) whole() bool { return m.Role == "user" || m.Name != "" }
 
 // passages returns the pieces of a message that are found and shown
-// separately. The pieces of Text add up to Text.
-func (m *Message) passages() []string {
-	var out []string
+// separately. The pieces of Text add up to Text. A long text is cut where a person's words
+// begin and end; see [chat.Spoken].
+func (m *Message) passages(spoken [][2]int) []string {
 	switch {
-	case m.whole() && len(m.Text) <= longText:
-		out = append(out, m.Text)
-	case m.whole():
-		out = split(m.Text, longTarget)
-	default:
-		out = split(m.Text, passageTarget)
+	case !m.whole():
+		return split(m.Text, passageTarget)
+	case len(m.Text) <= longText:
+		return []string{m.Text}
+	}
+	var out []string
+	at := 0
+	upTo := func(end int) {
+		if strings.TrimSpace(m.Text[at:end]) != "" {
+			out = append(out, split(m.Text[at:end], longTarget)...)
+			at = end
+		}
+	}
+	for _, s := range spoken {
+		upTo(s[0])
+		upTo(s[1])
+	}
+	upTo(len(m.Text))
+	if n := len(out) - 1; n >= 0 {
+		out[n] += m.Text[at:]
+	} else {
+		out = []string{m.Text}
 	}
 	return out
 }

@@ -20,7 +20,7 @@ func TestUserMessagesStayWholeAndAssistantsAreSplit(t *testing.T) {
 		{"very long user", Message{Role: "user", Text: long + long}, 5},
 		{"short assistant", Message{Role: "assistant", Text: "Yes, that is right."}, 1},
 	} {
-		if got := len(c.m.passages()); got != c.want {
+		if got := len(c.m.passages(nil)); got != c.want {
 			t.Errorf("%s: %d passages, want %d", c.name, got, c.want)
 		}
 	}

@@ -98,3 +98,20 @@ func TestTheBeginningOfAPageIsNotTheUsers(t *testing.T) {
 		}
 	}
 }
+
+// In a long message the words before and after a page are passages of their own, and the
+// person's.
+func TestWordsBesideALongPageAreThePersons(t *testing.T) {
+	page := "<page>\n" + strings.Repeat("The tide table of the harbour is printed on yellow paper.\n", 90) + "</page>\n"
+	const before, after = "My aunt keeps bees in Tromsø, as I said.\n", "Which colour has the paper of the tide table?"
+	s := scopeOf(t, Options{}, []Message{{Block: "1", Role: "user", Text: before + page + after}})
+	r := find(t, s, "Who keeps bees in Tromsø?", RecallOptions{Directives: -1})
+	if p := r.Passages; len(p) == 0 || best(r) != "1" || p[0].Role != "user" || p[0].Text != before {
+		t.Errorf("found %+v, want the words before the page first", p)
+	}
+	for _, p := range find(t, s, "On which paper is the tide table of the harbour printed?", RecallOptions{}).Passages {
+		if strings.Contains(p.Text, "yellow") && p.Role != "tool" {
+			t.Errorf("a part of the page is the %s's: %q", p.Role, p.Text)
+		}
+	}
+}

@@ -132,7 +132,11 @@ func (s *Scope) Add(ctx context.Context, messages []Message) error {
 }
 
 func (s *Scope) add(m *Message) {
-	passages := m.passages()
+	var spoken [][2]int
+	if m.Role == "user" {
+		spoken = chat.Spoken(m.Text)
+	}
+	passages := m.passages(spoken)
 	flags, said := make([]uint8, len(passages)), make([][]Said, len(passages))
 	if m.Role == "user" {
 		end := 0
@@ -140,7 +144,6 @@ func (s *Scope) add(m *Message) {
 		if !chat.ToolName(m.Name) {
 			found = detect(m.Text)
 		}
-		spoken := chat.Spoken(m.Text)
 		for i, text := range passages {
 			for len(spoken) > 0 && spoken[0][1] <= end {
 				spoken = spoken[1:]
