@@ -187,6 +187,9 @@ func FitView(ctx context.Context, r *Request, o Options) (*View, error) {
 // a summary that fits is used.
 func (f *fitting) decide(ctx context.Context) (*draft, error) {
 	s := f.settings
+	if !s.Trigger.Manages() { // also in recovery, if the profile is off
+		return newDraft(f.history), nil
+	}
 	if f.policy != "condense" {
 		s.Budget = f.careful()
 		s.Low = min(s.Low, s.Budget)

@@ -73,10 +73,11 @@ func TestWouldFitAgreesWithFitOnAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data, b, total := drawn(t)
 		o := Options{
-			Format: b.Format,
-			Policy: rapid.SampledFrom(Policies()).Draw(t, "policy"),
-			Mode:   rapid.SampledFrom([]Mode{Soft, Hard, Recovery}).Draw(t, "mode"),
-			Budget: max(1, total*rapid.IntRange(50, 120).Draw(t, "percent")/100),
+			Format:  b.Format,
+			Policy:  rapid.SampledFrom(Policies()).Draw(t, "policy"),
+			Mode:    rapid.SampledFrom([]Mode{Soft, Hard, Recovery}).Draw(t, "mode"),
+			Budget:  max(1, total*rapid.IntRange(50, 120).Draw(t, "percent")/100),
+			Profile: rapid.SampledFrom([]string{"", "thrifty", "off"}).Draw(t, "profile"),
 		}
 		if o.Policy == "mask" {
 			o.ClearInputs = rapid.Bool().Draw(t, "inputs")
