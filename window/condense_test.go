@@ -111,3 +111,29 @@ func TestCondensingThatFailsOverTheLimitHalves(t *testing.T) {
 		t.Errorf("%s: %+v", plan.Action, plan.Blocks)
 	}
 }
+
+// SPEC B5: a plan reports what a model was asked for in vain, also where pins or the newest
+// words of the user have another draft take its place.
+func TestAFailureIsReportedBesidePinsAndWords(t *testing.T) {
+	long := strings.Repeat("alpha beta gamma ", 700)
+	question := fmt.Appendf(nil, `{"model":"gpt-4o","messages":[{"role":"user","content":"hello"},{"role":"assistant","content":%q},{"role":"user","content":"and?"},{"role":"assistant","content":%q},{"role":"user","content":%q}]}`, long, long, long)
+	for name, c := range map[string]struct {
+		body   []byte
+		pins   []int
+		budget int
+	}{
+		"pins":  {chatOf(400), []int{1, 2, 3, 4, 5, 6}, 3300},
+		"words": {question, nil, tokensOf(t, question) / 2},
+	} {
+		for budget := c.budget - 200; budget < c.budget+200; budget += 7 {
+			o := Options{Policy: "condense", Condenser: replies("", errors.New("no answer")), Budget: budget, Pins: c.pins}
+			_, plan, err := Fit(context.Background(), c.body, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if plan.Summary.Cost != 0.25 || !strings.Contains(plan.Summary.Error, "no answer") {
+				t.Errorf("%s, %d tokens: %+v", name, budget, plan.Summary)
+			}
+		}
+	}
+}

@@ -216,7 +216,7 @@ func (f *fitting) writeWithWords(ctx context.Context, d *draft) *View {
 		if err != nil || tokens > f.settings.Budget {
 			continue
 		}
-		whole.summary.Cost += d.summary.Cost
+		whole.inherit(d)
 		*d = *whole
 		return &View{shown, f.plan(d, tokens)}
 	}

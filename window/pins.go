@@ -56,7 +56,7 @@ func (f *fitting) writeWithPins(ctx context.Context, d *draft) *View {
 			continue
 		}
 		p.warnings = append(p.warnings, d.warnings...)
-		p.summary.Cost += d.summary.Cost
+		p.inherit(d)
 		if v := whole(p); v != nil {
 			return v
 		}

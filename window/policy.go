@@ -124,7 +124,7 @@ func fitWithin(d *draft, s *settings) error {
 		return nil
 	}
 	// A digest is worth less than what it would displace.
-	d.inserts, d.folded, d.summary.Text = nil, false, ""
+	d.unfold(s.Budget)
 	large := d.core() > s.Budget
 	if large {
 		// What must stay is too large by itself. Leave a quarter of the room

@@ -1,8 +1,10 @@
 package window
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -351,4 +353,21 @@ func (d *draft) pay(out condense.Output, err error) {
 	if errors.As(err, &failed) {
 		d.summary.Cost += failed.Cost
 	}
+}
+
+// unfold takes out the text in place of what left. If a model wrote it, the plan says why it
+// is not used (SPEC B5).
+func (d *draft) unfold(budget int) {
+	written := d.byModel && slices.ContainsFunc(d.inserts, func(in insert) bool { return in.kind == condense.KindSummary })
+	if written && d.summary.Error == "" {
+		d.summary.Error = fmt.Sprintf("the summary leaves %d tokens, over the budget of %d", d.tokens(), budget)
+	}
+	d.inserts, d.folded, d.summary.Text = nil, false, ""
+}
+
+// inherit adds what a draft that d takes the place of has asked of a model: the cost, and
+// why it failed (SPEC B5).
+func (d *draft) inherit(from *draft) {
+	d.summary.Cost += from.summary.Cost
+	d.summary.Error = cmp.Or(from.summary.Error, d.summary.Error)
 }
