@@ -169,7 +169,7 @@ func FitView(ctx context.Context, r *Request, o Options) (*View, error) {
 		return nil, err
 	}
 	v, err := f.write(d)
-	if f.settings.Mode != Soft && d.lostWords() {
+	if f.settings.Mode != Soft && d.lostWords() > 0 {
 		if w := f.writeWithWords(ctx, d); w != nil {
 			v, err = w, nil
 		}
@@ -201,38 +201,54 @@ func (f *fitting) decide(ctx context.Context) (*draft, error) {
 	return d, err
 }
 
-// writeWithWords writes a view with the newest words of the user whole, in place of a draft
-// that elides them, or returns nil. A draft may sum up to a little more than is written.
+// writeWithWords writes a view with more of the newest words of the user, whole if that is
+// possible, in place of a draft that elides them, or returns nil. What is written differs a
+// little from the sum of a draft: the budgets that it tries allow for that.
 func (f *fitting) writeWithWords(ctx context.Context, d *draft) *View {
-	for _, room := range []int{0, roundingRoom / 2, roundingRoom} {
+	var best *View
+	from := *d
+	rooms := []int{0, roundingRoom / 2, roundingRoom, 2 * roundingRoom}
+	for i := 0; i < len(rooms); i++ {
 		s := f.settings
-		s.Budget += room
+		s.Budget += rooms[i]
 		s.Condenser = nil
-		whole, err := decide(ctx, f.history, f.policy, s)
-		if err != nil || whole.lostWords() {
+		try, err := decide(ctx, f.history, f.policy, s)
+		if err != nil {
 			continue
 		}
-		shown, tokens, err := f.view(whole)
-		if err != nil || tokens > f.settings.Budget {
+		shown, tokens, err := f.view(try)
+		if err != nil {
 			continue
 		}
-		whole.inherit(d)
-		*d = *whole
-		return &View{shown, f.plan(d, tokens)}
+		if i == 0 {
+			rooms = append(rooms, try.tokens()-tokens)
+		}
+		if tokens > f.settings.Budget || try.lostWords() >= d.lostWords() {
+			continue
+		}
+		try.inherit(&from)
+		*d = *try
+		best = &View{shown, f.plan(d, tokens)}
+		if d.lostWords() == 0 {
+			break
+		}
 	}
-	return nil
+	return best
 }
 
-// lostWords reports whether newest words of the user are elided.
-func (d *draft) lostWords() bool {
+// lostWords returns the tokens of the newest words of the user that are elided.
+func (d *draft) lostWords() (tokens int) {
 	newest := d.h.newestWords()
 	if newest < 0 {
-		return false
+		return 0
 	}
 	m := &d.h.Messages[newest]
-	return slices.ContainsFunc(d.trimmed.of(m, newest), func(part int) bool {
-		return m.Parts[part].Kind == chat.Text && !m.Parts[part].Inserted()
-	})
+	for _, part := range d.trimmed.of(m, newest) {
+		if m.Parts[part].Kind == chat.Text && !m.Parts[part].Inserted() {
+			tokens += d.trimmed[partAt{newest, part}].saves
+		}
+	}
+	return tokens
 }
 
 // roundingRoom is left free if something must be cut.

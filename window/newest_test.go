@@ -50,6 +50,8 @@ func TestRoundingRoomCostsNoWordOfTheNewestMessage(t *testing.T) {
 			whole = plan.TokensAfter
 		case whole > 0 && whole <= budget:
 			t.Fatalf("a budget of %d trims the message, though %d tokens hold all of it", budget, whole)
+		case budget-plan.TokensAfter > roundingRoom:
+			t.Fatalf("a budget of %d trims the message and leaves %d tokens unused", budget, budget-plan.TokensAfter)
 		}
 	}
 }
