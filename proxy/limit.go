@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -89,8 +92,21 @@ func (x *exchange) costs() bool {
 	case http.MethodDelete, http.MethodOptions:
 		return false
 	}
-	return x.route.counts == wire.Auto
+	return x.route.counts == wire.Auto || !onlyCounts(x.route.path)
 }
+
+// onlyCounts reports whether every server reads the path of a token count as one: it has
+// nothing that a server may decode, drop or take for the end of a path, and no other resource
+// before that of the count.
+func onlyCounts(path string) bool {
+	if !plainPath.MatchString(path) {
+		return false
+	}
+	segments := strings.Split(path, "/")
+	return !slices.ContainsFunc(segments[:len(segments)-2], func(s string) bool { return slices.Contains(resources, s) })
+}
+
+var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+$`)
 
 // checkLimit refuses a call beyond the limit of its tenant.
 func (x *exchange) checkLimit(cur *routing) *refusal {
