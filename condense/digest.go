@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/voice"
 )
 
@@ -257,6 +258,7 @@ func (c *collector) answer(e *event, last bool) (asked string) {
 		if s.code {
 			continue
 		}
+		s.text = quote.Disarm(s.text) // a model repeats what pages say
 		if strings.HasSuffix(s.text, "?") && last && i >= len(all)-4 {
 			asked = s.text
 			continue

@@ -212,6 +212,9 @@ func (c *collector) finish() {
 	c.folder = root(c.fileList)
 	for _, f := range c.fileList {
 		path := strings.TrimPrefix(f.path, c.folder)
+		if quote.Disarm(path) != path {
+			path = f.path // its end alone would read like a label
+		}
 		switch {
 		case f.changes > 0 || f.fails > 0:
 			text := path + ": changed " + times(f.changes)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/voice"
 )
 
@@ -37,7 +38,7 @@ func (c *collector) previous(text string) {
 			continue
 		}
 		if said := withoutNotes(line); said != line { // older digests quoted notes
-			if line = said; line == "" || now == secErrors {
+			if line = quote.Disarm(said); line == "" || now == secErrors {
 				continue // at most the name of the tool
 			}
 		}
