@@ -70,8 +70,14 @@ func (s *stripper) value(v rawjson.Value, name string, element bool) {
 			}
 		}
 	case rawjson.Array:
+		asked := false // the element before names a credential, as in ["--api-key", "x"]
 		for e := range v.Elems() {
-			s.value(e, name, true)
+			if asked && e.Kind() == rawjson.String {
+				s.credential(e)
+			} else {
+				s.value(e, name, true)
+			}
+			asked = e.Kind() == rawjson.String && strings.HasPrefix(e.Str(), "-") && credentialName(e.Str())
 		}
 	case rawjson.String:
 		s.text(v, name, element)
@@ -255,8 +261,20 @@ func credentialName(name string) bool {
 		return true
 	case strings.HasSuffix(name, "token"):
 		return !vocabulary[strings.TrimSuffix(name, "token")]
+	case strings.HasSuffix(name, "key") && name != "key":
+		return !keyVocabulary[strings.TrimSuffix(name, "key")]
 	}
-	return name == "env" || name == "pass" || name == "pwd" || name == "pat"
+	switch name {
+	case "env", "envvars", "environmentvariables", "pass", "pwd", "pat", "githubpat", "gitlabpat", "creds":
+		return true
+	}
+	return false
+}
+
+// keyVocabulary lists words before "key" in names of what is no credential.
+var keyVocabulary = map[string]bool{
+	"promptcache": true, "cache": true, "primary": true, "foreign": true, "partition": true, "sort": true, "public": true, "idempotency": true,
+	"group": true, "object": true, "index": true, "field": true, "answer": true, "hot": true, "dedup": true, "routing": true, "row": true,
 }
 
 // vocabulary lists words before "token" in names of settings about a model's tokens.

@@ -32,6 +32,7 @@ func TestStripTakesCredentialsOut(t *testing.T) {
 		`{"data_sources":[{"type":"azure_search","parameters":{"authentication":{"type":"api_key","key":"KEY"}}}]}`,
 		`{"authentication":{"type":"key_and_key_id","key":"x","key_id":"KEY"}}`, `{"authentication":{"type":"connection_string","connection_string":"KEY"}}`,
 		`{"authentication":{"key":"KEY","value":"x"}}`, `{"pat":"KEY"}`, `{"key":"KEY"}`, `{"server":{"keyId":"KEY"}}`,
+		`{"account_key":"KEY"}`, `{"x":{"signingKey":"KEY"}}`, `{"environment_variables":{"SOME":"KEY"}}`, `{"env_vars":["A=KEY"]}`, `{"args":["--api-key","KEY"]}`, `{"creds":"KEY"}`,
 		`{"broken":"KEY"`,
 	} {
 		text = strings.ReplaceAll(text, "KEY", key)
@@ -44,7 +45,7 @@ func TestStripTakesCredentialsOut(t *testing.T) {
 
 func TestStripKeepsTheRest(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"model":"m","max_tokens":5,"stream":true,"metadata":{"user_id":"u"},"bos_token":"<s>","prompt_cache_key":"k"}`:                                                                                      "",
+		`{"model":"m","max_tokens":5,"stream":true,"metadata":{"user_id":"u"},"bos_token":"<s>","prompt_cache_key":"k","cache_key":"c","args":["--key-file","k","-x","y"],"sort_key":"s"}`:                    "",
 		`[{"name":"fetch","input_schema":{"type":"object","properties":{"token":{"type":"string","description":"the token"},"headers":{"type":"object","additionalProperties":true}},"required":["token"]}}]`: "",
 		`[{"type":"mcp","server_label":"x","server_url":"https://h.example","require_approval":"never","authorization":null}]`:                                                                                "",
 		`{"$schema":"https://json-schema.org/draft/2020-12/schema","description":"Authorization: see https://h.example/docs?page=2"}`:                                                                         "",
