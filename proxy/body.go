@@ -28,8 +28,9 @@ type clientBody struct {
 	paced   time.Time  // when it began to be held in memory; zero if it is not
 	expired bool       // it arrived too slowly
 	closed  bool
-	ended   bool  // it was read to the end
-	err     error // the error that ended it early
+	ended   bool          // it was read to the end
+	err     error         // the error that ended it early
+	reading chan struct{} // closed when the read that runs has returned; nil if none runs
 }
 
 // Minimum rates for a body held in memory: leastRate after the limit for the next bytes,
@@ -49,17 +50,21 @@ func (b *clientBody) Read(p []byte) (int, error) {
 		return 0, errBodyClosed
 	}
 	b.nextDeadline()
+	read := make(chan struct{})
+	b.reading = read
 	b.mu.Unlock()
 	if b.leave != nil {
 		b.leave()
 	}
 	n, err := b.body.Read(p)
 	b.read.Add(int64(n))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reading = nil
+	close(read)
 	if err == nil {
 		return n, nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if err == io.EOF {
 		dropOwn(*b.trailer)
 		b.ended = true
@@ -157,6 +162,27 @@ func (b *clientBody) Close() error {
 		b.deadline(b.limit)
 	}
 	return nil
+}
+
+// release is Close at the end of the request. It ends a read that still runs: the server
+// would do that itself, remove the deadline, and then read the rest without one.
+func (b *clientBody) release() {
+	b.Close()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.reading == nil {
+		return
+	}
+	b.deadline(-1)
+	read := b.reading
+	b.mu.Unlock()
+	<-read
+	b.mu.Lock()
+	if b.ended {
+		b.deadline(0)
+	} else {
+		b.deadline(b.limit)
+	}
 }
 
 // failure returns the error that ended the body early, or nil.

@@ -140,7 +140,7 @@ func (x *exchange) forward() {
 	if out.Body != nil && out.GetBody == nil {
 		x.rc.EnableFullDuplex() // the provider may answer before it has the whole body
 	}
-	defer x.body.Close()
+	defer x.body.release()
 	res, err := send.Do(out, x, x.roundTrip)
 	if err != nil {
 		x.failed(err)

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,6 +55,29 @@ func TestUnfinishedBodiesOfOwnPathsEnd(t *testing.T) {
 			c.Close()
 		}
 	}
+}
+
+// Nor by one that does not come after the provider has answered.
+func TestUnfinishedBodiesEndBehindAnEarlyAnswer(t *testing.T) {
+	s := start(t, proxy.Options{BodyTimeout: 300 * time.Millisecond, IdleTimeout: time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
+		http.NewResponseController(w).EnableFullDuplex()
+		w.Header().Set("Content-Length", "2") // so that all of the answer is there
+		io.WriteString(w, "no")
+		http.NewResponseController(w).Flush()
+	})
+	var clients sync.WaitGroup
+	for range 10 {
+		for _, method := range []string{"GET", "DELETE", "POST"} {
+			clients.Go(func() {
+				c := s.raw(method + " /v1/files HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat(" ", 50000))
+				defer c.Close()
+				if _, err := io.Copy(io.Discard, c); err != nil {
+					t.Errorf("%s: %v", method, err)
+				}
+			})
+		}
+	}
+	clients.Wait()
 }
 
 // Strangers' connections do not keep out whoever has a token: when there are too many, those

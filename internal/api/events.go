@@ -30,7 +30,6 @@ func (q *request) events() (any, error) {
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	header.Set("X-Accel-Buffering", "no")
 	s := &stream{request: q, control: http.NewResponseController(q.w), conversation: q.URL.Query().Get("conversation")}
-	s.control.SetReadDeadline(time.Time{})
 	q.w.WriteHeader(http.StatusOK)
 	s.send("hello", 0, fmt.Appendf(nil, `{"version":%q,"last":%d}`, q.Version, q.Hub.lastOf(q.tenant)))
 	s.run(after, end)
