@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/wire"
 )

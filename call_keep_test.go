@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/fakemodel"
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/fakemodel"
-	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/token"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/pgtest"
+	"github.com/oriel-context/oriel/internal/test/pgtest"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/token"

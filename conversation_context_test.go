@@ -10,7 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/elide"
-	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"

@@ -18,9 +18,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/histories"
+	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/test/histories"
 	"github.com/oriel-context/oriel/items"
-	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/oriel-context/oriel/internal/pgtest"
 	"github.com/oriel-context/oriel/internal/send"
+	"github.com/oriel-context/oriel/internal/test/pgtest"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"

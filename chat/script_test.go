@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/script"
+	"github.com/oriel-context/oriel/internal/test/script"
 )
 
 // TestScripts runs testdata/*.txt. A case is a comment, a history with one

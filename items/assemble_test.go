@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/oriel-context/oriel/internal/bpe"
 	"github.com/oriel-context/oriel/internal/elide"
-	"github.com/oriel-context/oriel/token/bpe"
 )
 
 func at(id int64, minutes int, content string) Item {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oriel-context/oriel/token/bpe"
+	"github.com/oriel-context/oriel/internal/bpe"
 )
 
 // Source names the origin of an item. Callers may use sources of their own; those have

@@ -11,7 +11,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/elide"
-	"github.com/oriel-context/oriel/internal/script"
+	"github.com/oriel-context/oriel/internal/test/script"
 )
 
 var noon = time.Date(2025, 7, 10, 12, 0, 0, 0, time.UTC)

@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/oriel-context/oriel/recall/keyword"
+	"github.com/oriel-context/oriel/internal/keyword"
 )
 
 // Asks reports whether text names something to search for. A question or a few words to

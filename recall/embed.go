@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/oriel-context/oriel/recall/vector"
+	"github.com/oriel-context/oriel/internal/vector"
 	"github.com/oriel-context/oriel/timeline"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/oriel-context/oriel/recall/keyword"
+	"github.com/oriel-context/oriel/internal/keyword"
 )
 
 // saturated is the most that a word can add to BM25, in units of its idf:

@@ -3,7 +3,7 @@ package recall
 import (
 	"slices"
 
-	"github.com/oriel-context/oriel/recall/keyword"
+	"github.com/oriel-context/oriel/internal/keyword"
 )
 
 // The vector of a passage is about what most of the passage is about, and its BM25 is

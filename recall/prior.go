@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/recall/keyword"
+	"github.com/oriel-context/oriel/internal/keyword"
 )
 
 // Flags of a passage.

@@ -11,9 +11,9 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/keyword"
 	"github.com/oriel-context/oriel/internal/quote"
-	"github.com/oriel-context/oriel/recall/keyword"
-	"github.com/oriel-context/oriel/recall/vector"
+	"github.com/oriel-context/oriel/internal/vector"
 	"github.com/oriel-context/oriel/token"
 )
 

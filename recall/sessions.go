@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oriel-context/oriel/recall/keyword"
+	"github.com/oriel-context/oriel/internal/keyword"
 )
 
 // sessionWeight weighs the words of a session as a whole against its best

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/oriel-context/oriel/recall/keyword"
+	"github.com/oriel-context/oriel/internal/keyword"
 	"github.com/oriel-context/oriel/timeline"
 )
 

@@ -10,7 +10,7 @@ import (
 
 // Model returns the model that an imported entry names: that of a reply, or the one that an
 // agent notes beside the messages. It is empty if there is none. Entries of Claude Code
-// have more about their calls: see internal/claudecode.
+// have more about their calls: see internal/importer/claudecode.
 func (m *Message) Model() string {
 	if m.Format == FormatAider {
 		if m.Role != RoleMeta {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/histories"
+	"github.com/oriel-context/oriel/internal/test/histories"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
 )

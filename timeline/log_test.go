@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/test/storetest"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
-	"github.com/oriel-context/oriel/timeline/storetest"
 )
 
 // counting counts what a store is asked.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oriel-context/oriel/token/bpe"
+	"github.com/oriel-context/oriel/internal/bpe"
 )
 
 // check returns an error for impossible figures.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/token/bpe"
+	"github.com/oriel-context/oriel/internal/bpe"
 )
 
 func txt(s string) chat.Part { return chat.Part{Kind: chat.Text, Text: chat.Quote(s)} }

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/token/bpe"
+	"github.com/oriel-context/oriel/internal/bpe"
 )
 
 // encoder counts text. *bpe.Encoding is the one that matters.

@@ -34,7 +34,7 @@ func (ms *Models) All() []Model {
 // Lookup returns the entry for a model's name in any platform's spelling. An
 // unknown name gets its vendor's fallback entry, or the default, with Known
 // false. The default, which the empty name gets, too, counts an estimate on the
-// safe side. Package token/bpe counts a text in one of OpenAI's encodings.
+// safe side. Package internal/bpe counts a text in one of OpenAI's encodings.
 func (ms *Models) Lookup(name string) Model {
 	spelt, wide := normalise(name)
 	m := ms.find(spelt)

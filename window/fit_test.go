@@ -13,7 +13,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
-	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )

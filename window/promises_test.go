@@ -12,7 +12,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
-	"github.com/oriel-context/oriel/internal/histories"
+	"github.com/oriel-context/oriel/internal/test/histories"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
-	"github.com/oriel-context/oriel/internal/script"
+	"github.com/oriel-context/oriel/internal/test/script"
 )
 
 // TestFitScripts runs testdata/fit/*.txt: a conversation, what is asked of a

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/histories"
-	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/internal/test/histories"
+	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/wire"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/script"
+	"github.com/oriel-context/oriel/internal/test/script"
 	"github.com/oriel-context/oriel/wire"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/oriel-context/oriel/internal/script"
+	"github.com/oriel-context/oriel/internal/test/script"
 	"github.com/oriel-context/oriel/wire"
 )
 

@@ -20,8 +20,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/oriel-context/oriel/internal/bpe"
 	"github.com/oriel-context/oriel/internal/bpegen/mixtext"
-	"github.com/oriel-context/oriel/token/bpe"
 	"github.com/tiktoken-go/tokenizer"
 	"golang.org/x/sys/unix"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel/recall/keyword"
+	"github.com/oriel-context/oriel/internal/keyword"
 )
 
 // A sample is the measurement of one process of one contender.

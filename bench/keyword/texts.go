@@ -17,7 +17,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/oriel-context/oriel/recall/keyword"
+	"github.com/oriel-context/oriel/internal/keyword"
 )
 
 // stop are the words that no contender indexes.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/importer"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/importer"
 	"github.com/oriel-context/oriel/timeline/memory"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/oriel-context/oriel/recall/vector"
+	"github.com/oriel-context/oriel/internal/vector"
 )
 
 // refine rescores hits by the vectors before rounding to bytes, and sorts them, the

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/oriel-context/oriel/recall/vector"
+	"github.com/oriel-context/oriel/internal/vector"
 )
 
 // results is how many nearest vectors are asked for.

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/oriel-context/oriel/eval"
+	"github.com/oriel-context/oriel/internal/bpe"
 	"github.com/oriel-context/oriel/internal/browse"
-	"github.com/oriel-context/oriel/timeline/importer"
+	"github.com/oriel-context/oriel/internal/eval"
+	"github.com/oriel-context/oriel/internal/importer"
 	"github.com/oriel-context/oriel/token"
-	"github.com/oriel-context/oriel/token/bpe"
 	"github.com/oriel-context/oriel/window"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
-	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/window"
 )
 

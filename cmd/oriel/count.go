@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/bpe"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
-	"github.com/oriel-context/oriel/token/bpe"
 	"github.com/oriel-context/oriel/wire"
 )
 

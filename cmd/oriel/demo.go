@@ -21,7 +21,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/demo"
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/internal/proxy"
 )
 
 // demoBudget is the window of the demonstration in tokens. It is small, so

@@ -19,8 +19,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
-	"github.com/oriel-context/oriel/proxy"
 )
 
 // checkPort checks that the address is free or that oriel listens there.

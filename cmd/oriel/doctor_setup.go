@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
-	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/timeline"
 )
 

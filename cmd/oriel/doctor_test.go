@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
-	"github.com/oriel-context/oriel/proxy"
 )
 
 // newDoctor looks at an empty home.

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 const embedKey = "sk-vectors-77ab01"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/embed/minilm"
-	"github.com/oriel-context/oriel/eval"
+	"github.com/oriel-context/oriel/internal/eval"
 	"github.com/oriel-context/oriel/recall"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/settings"
-	"github.com/oriel-context/oriel/items/trajectory"
+	"github.com/oriel-context/oriel/internal/trajectory"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )

@@ -7,9 +7,9 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/api"
 	"github.com/oriel-context/oriel/internal/metrics"
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/internal/tracing"
-	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/oriel-context/oriel/internal/api"
 	"github.com/oriel-context/oriel/internal/console"
 	"github.com/oriel-context/oriel/internal/mcp"
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/token"

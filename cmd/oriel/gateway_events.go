@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/internal/proxy"
 )
 
 // openEvents returns the function that receives events.

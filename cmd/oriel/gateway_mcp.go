@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/oriel-context/oriel/internal/mcp"
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/timeline"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 )

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 // A server has metrics of its calls behind the same token as its other paths.

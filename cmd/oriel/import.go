@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/importer"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/importer"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 

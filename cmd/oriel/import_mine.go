@@ -14,7 +14,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/oriel-context/oriel/timeline/importer"
+	"github.com/oriel-context/oriel/internal/importer"
 )
 
 // usualPlace is a file or folder in which an agent keeps its conversations. Its path may be

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oriel-context/oriel/timeline/importer"
+	"github.com/oriel-context/oriel/internal/importer"
 )
 
 // --mine finds what every agent keeps where it keeps it, by files that the agents wrote,
@@ -23,7 +23,7 @@ func TestMineFindsEveryAgent(t *testing.T) {
 	home := emptyHome(t)
 	put := func(from, to string) {
 		t.Helper()
-		text, err := os.ReadFile(filepath.Join("../../timeline/importer/testdata", from))
+		text, err := os.ReadFile(filepath.Join("../../internal/importer/testdata", from))
 		if err == nil {
 			err = os.MkdirAll(filepath.Dir(filepath.Join(home, to)), 0o755)
 		}
@@ -46,7 +46,7 @@ func TestMineFindsEveryAgent(t *testing.T) {
 	put("task-1714550400000/api_conversation_history.json", ".vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks/0198/api_conversation_history.json")
 	put(".aider.chat.history.md", "harbour/.aider.chat.history.md")
 	put("opencode.sql", ".local/share/opencode/opencode.sql")
-	statements, err := os.ReadFile("../../timeline/importer/testdata/opencode.sql")
+	statements, err := os.ReadFile("../../internal/importer/testdata/opencode.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestMineNamesWhatItCannotRead(t *testing.T) {
 		t.Skip("the usual places are those of Linux")
 	}
 	home := emptyHome(t)
-	session, err := os.ReadFile("../../timeline/importer/testdata/claude-code.jsonl")
+	session, err := os.ReadFile("../../internal/importer/testdata/claude-code.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 // An import that SIGTERM or SIGHUP ends removes its copy of a database. What is ignored, as
 // by nohup, stays ignored.
 func TestSignalsLeaveNoCopyOfADatabase(t *testing.T) {
-	statements, err := os.ReadFile("../../timeline/importer/testdata/opencode.sql")
+	statements, err := os.ReadFile("../../internal/importer/testdata/opencode.sql")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 // scriptedAgent is an agent whose model is scripted: it runs the tools that the model calls,

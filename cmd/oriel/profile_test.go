@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
-	"github.com/oriel-context/oriel/proxy"
 )
 
 // The first lines of oriel serve name the default profile and the others, and fit 80 columns.

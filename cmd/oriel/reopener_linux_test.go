@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 // fullDisk is a folder on a disk without room, and what makes room there.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 // startModel is a provider that answers everything, with usage.

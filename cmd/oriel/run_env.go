@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
-	"github.com/oriel-context/oriel/proxy"
 )
 
 // The variables by which programs find their provider. SDKs read the first of

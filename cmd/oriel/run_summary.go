@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/usage"
-	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/token"
 )
 

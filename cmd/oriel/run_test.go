@@ -20,9 +20,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/internal/usage"
-	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 	"github.com/oriel-context/oriel/token"

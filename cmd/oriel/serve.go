@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/lines"
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
-	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/timeline"
 )
 

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 // A change of the file holds from the next call on; a stream that runs comes to its end

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
 	agents "github.com/oriel-context/oriel/internal/setup"
-	"github.com/oriel-context/oriel/proxy"
 )
 
 // setupFlags holds the flags of setup.

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/freeport"
+	"github.com/oriel-context/oriel/internal/test/freeport"
 )
 
 // stuckPipe is the end of a full pipe that nobody reads: a write to it never returns.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 // topCalls is how many calls serveCut makes: enough for one cut.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/mat"
 	"github.com/oriel-context/oriel/internal/rawjson"
-	"github.com/oriel-context/oriel/recall/vector"
+	"github.com/oriel-context/oriel/internal/vector"
 )
 
 // release is the version that scripts/release builds (-ldflags "-X main.release=…").

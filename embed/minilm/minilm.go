@@ -20,7 +20,7 @@ import (
 	"unsafe"
 
 	"github.com/oriel-context/oriel/embed"
-	"github.com/oriel-context/oriel/embed/wordpiece"
+	"github.com/oriel-context/oriel/embed/internal/wordpiece"
 	"github.com/oriel-context/oriel/internal/mat"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oriel-context/oriel/internal/pgtest"
+	"github.com/oriel-context/oriel/internal/copier"
+	"github.com/oriel-context/oriel/internal/test/pgtest"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/copier"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )

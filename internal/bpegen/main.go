@@ -1,4 +1,4 @@
-// Command bpegen writes the tables that token/bpe embeds: one file of merge
+// Command bpegen writes the tables that internal/bpe embeds: one file of merge
 // rules per vocabulary, and the character classes of the split patterns. The
 // formats, the sources and the command line are in docs/format/bpe.md.
 //
@@ -29,7 +29,7 @@ var (
 func main() {
 	ranks := flag.String("ranks", "", "folder of the rank files (required)")
 	classes := flag.String("classes", "internal/bpegen/classes.txt", "list of character classes")
-	out := flag.String("out", "token/bpe/tables", "folder to write to")
+	out := flag.String("out", "internal/bpe/tables", "folder to write to")
 	flag.Parse()
 	if *ranks == "" || flag.NArg() > 0 {
 		flag.Usage()

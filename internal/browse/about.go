@@ -11,7 +11,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/claudecode"
+	"github.com/oriel-context/oriel/internal/importer/claudecode"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"

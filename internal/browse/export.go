@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/oriel-context/oriel/internal/importer"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/importer"
 )
 
 // Exporter reads the messages of one branch of a conversation byte for byte.

@@ -9,8 +9,8 @@ import (
 	"unicode"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/keyword"
 	"github.com/oriel-context/oriel/recall"
-	"github.com/oriel-context/oriel/recall/keyword"
 )
 
 // Hit is a message, or a part of one, that a search found.

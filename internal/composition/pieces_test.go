@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/oriel-context/oriel/internal/histories"
+	"github.com/oriel-context/oriel/internal/test/histories"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )

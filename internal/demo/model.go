@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/wire"
 )

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 //go:embed session.txt

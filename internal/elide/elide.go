@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/bpe"
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/voice"
-	"github.com/oriel-context/oriel/token/bpe"
 )
 
 // Head and Tail are the usual arguments of Result, in characters.

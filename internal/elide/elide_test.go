@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/token/bpe"
+	"github.com/oriel-context/oriel/internal/bpe"
 )
 
 // countFields takes every word for a token.

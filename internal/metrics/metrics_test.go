@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/fakemodel"
 	"github.com/oriel-context/oriel/internal/metrics"
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/quality"
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 // scrape returns the samples of the metrics by name and labels, and the text.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/internal/voice"
-	"github.com/oriel-context/oriel/proxy"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/wire"

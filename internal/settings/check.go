@@ -18,7 +18,7 @@ import (
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/llm"
 	"github.com/oriel-context/oriel/internal/number"
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 )

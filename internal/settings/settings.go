@@ -3,7 +3,7 @@ package settings
 import (
 	"time"
 
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/window"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 // dspySteps is the number of tools that the model calls in a loop of DSPy's.

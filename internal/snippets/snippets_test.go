@@ -23,8 +23,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/freeport"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/test/freeport"
 )
 
 // patience is how long a block may take: one that hangs is ended.

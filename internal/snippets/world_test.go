@@ -24,7 +24,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 // world is what all blocks share.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/script"
+	"github.com/oriel-context/oriel/internal/test/script"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/wire"

@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/internal/tracing"
-	"github.com/oriel-context/oriel/proxy"
 )
 
 // door is a proxy with an engine and a tracer before a fake model.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/shapes"
+	"github.com/oriel-context/oriel/internal/test/shapes"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"

@@ -25,8 +25,8 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/strict"
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 )

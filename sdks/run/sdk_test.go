@@ -16,7 +16,7 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/responses"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 // protocols are what a program does with each of them, streamed and not.

@@ -18,7 +18,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/test/storetest"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
-	"github.com/oriel-context/oriel/timeline/storetest"
 )
 
 func TestStore(t *testing.T) {

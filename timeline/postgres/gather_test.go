@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oriel-context/oriel/internal/pgtest"
+	"github.com/oriel-context/oriel/internal/test/pgtest"
 	"github.com/oriel-context/oriel/timeline"
 )
 

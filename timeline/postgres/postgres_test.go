@@ -10,11 +10,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
-	"github.com/oriel-context/oriel/internal/pgtest"
+	"github.com/oriel-context/oriel/internal/test/pgtest"
+	"github.com/oriel-context/oriel/internal/test/storetest"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
-	"github.com/oriel-context/oriel/timeline/storetest"
 )
 
 // childVar tells the test binary to be a child of itself.

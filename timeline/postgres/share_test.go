@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/pgtest"
+	"github.com/oriel-context/oriel/internal/test/pgtest"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 )

@@ -10,9 +10,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/oriel-context/oriel/internal/test/storetest"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
-	"github.com/oriel-context/oriel/timeline/storetest"
 )
 
 // childVar tells the test binary to be a child of itself.

@@ -1,7 +1,7 @@
 // Command vector writes the amd64 kernels of package vector. The module
 // internal/asm is separate so that Oriel does not depend on avo.
 //
-//	go -C recall/vector generate
+//	go -C internal/vector generate
 package main
 
 import (

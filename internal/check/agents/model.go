@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
-	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/strict"
 )
 
 // script is a model that asks for n commands and then ends.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 // The fact stands in the third part or question only; the last question asks for it.

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/check/kit"
-	"github.com/oriel-context/oriel/internal/fakemodel"
-	"github.com/oriel-context/oriel/internal/strict"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/strict"
 )
 
 // seat is where a program sits: a home of its own, oriel serve before it, a model behind that.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/wire"
 )
 

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/oriel-context/oriel/internal/check/kit"
-	"github.com/oriel-context/oriel/internal/pgtest"
+	"github.com/oriel-context/oriel/internal/test/pgtest"
 )
 
 // replicasLimit is the limit of the model behind replicas, in tokens.

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 )

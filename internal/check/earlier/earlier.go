@@ -28,10 +28,10 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/check/kit"
+	"github.com/oriel-context/oriel/internal/importer"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/importer"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 	"github.com/oriel-context/oriel/wire"
 )

@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/transcript"
+	"github.com/oriel-context/oriel/internal/test/transcript"
 	"github.com/oriel-context/oriel/wire"
 )
 

@@ -20,7 +20,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/check/kit"
-	"github.com/oriel-context/oriel/internal/transcript"
+	"github.com/oriel-context/oriel/internal/test/transcript"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"

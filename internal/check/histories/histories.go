@@ -23,7 +23,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/check/kit"
-	"github.com/oriel-context/oriel/internal/transcript"
+	"github.com/oriel-context/oriel/internal/test/transcript"
 	"github.com/oriel-context/oriel/wire"
 )
 

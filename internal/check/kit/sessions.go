@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/oriel-context/oriel/internal/strict"
-	"github.com/oriel-context/oriel/internal/transcript"
+	"github.com/oriel-context/oriel/internal/test/strict"
+	"github.com/oriel-context/oriel/internal/test/transcript"
 	"github.com/oriel-context/oriel/wire"
 )
 

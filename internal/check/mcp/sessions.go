@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 // What the first of two sessions decides, and what the second asks.

@@ -30,8 +30,8 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/check/kit"
-	"github.com/oriel-context/oriel/internal/transcript"
-	"github.com/oriel-context/oriel/proxy"
+	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/test/transcript"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 	"github.com/oriel-context/oriel/wire"

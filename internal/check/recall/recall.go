@@ -25,13 +25,13 @@ import (
 
 	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/embed/minilm"
-	"github.com/oriel-context/oriel/eval"
 	"github.com/oriel-context/oriel/internal/check/kit"
-	"github.com/oriel-context/oriel/internal/pgtest"
+	"github.com/oriel-context/oriel/internal/eval"
+	"github.com/oriel-context/oriel/internal/importer"
 	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/internal/test/pgtest"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/importer"
 	"github.com/oriel-context/oriel/timeline/postgres"
 )
 

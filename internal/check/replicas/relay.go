@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/pgtest"
+	"github.com/oriel-context/oriel/internal/test/pgtest"
 )
 
 // relay passes TCP connections on to the Unix socket of a database, late.

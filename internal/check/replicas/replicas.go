@@ -44,7 +44,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/check/kit"
-	"github.com/oriel-context/oriel/internal/pgtest"
+	"github.com/oriel-context/oriel/internal/test/pgtest"
 )
 
 // Check runs the servers.

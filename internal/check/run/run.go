@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/check/kit"
-	"github.com/oriel-context/oriel/internal/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
 // Check runs the agents that the arguments name, or both.

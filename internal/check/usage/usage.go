@@ -25,7 +25,7 @@ import (
 	"sync"
 
 	"github.com/oriel-context/oriel/internal/check/kit"
-	"github.com/oriel-context/oriel/internal/transcript"
+	"github.com/oriel-context/oriel/internal/test/transcript"
 )
 
 // Check sends the sessions of the paths.

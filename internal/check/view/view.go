@@ -24,7 +24,7 @@ import (
 
 	"github.com/oriel-context/oriel/embed/minilm"
 	"github.com/oriel-context/oriel/internal/check/kit"
-	"github.com/oriel-context/oriel/internal/transcript"
+	"github.com/oriel-context/oriel/internal/test/transcript"
 	"github.com/oriel-context/oriel/recall"
 )
 

@@ -1,0 +1,132 @@
+package proxy_test
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/oriel-context/oriel/internal/proxy"
+)
+
+// A key of another vendor reaches no upstream: its own paths are refused with a sentence,
+// while paths that only look alike go through.
+//
+// PROXY rule 22
+func TestKeysReachNoOtherVendor(t *testing.T) {
+	reached := ""
+	s := start(t, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
+		reached = r.URL.Path
+		io.WriteString(w, "{}")
+	})
+	for line, api := range map[string]string{
+		"POST /v1beta/models/gemini-2.5-pro:generateContent":                     "the Gemini API",
+		"POST /v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse&key=k": "the Gemini API",
+		"POST /v1/v1beta/models/gemini-2.5-pro:generateContent":                  "the Gemini API",
+		"POST /v1/models/gemini-2.5-pro:generateContent":                         "the Gemini API",
+		"POST /v1/models/gemini-2.5-pro%3AcountTokens":                           "the Gemini API",
+		"GET /v1beta/models": "the Gemini API",
+		"POST /v1/projects/p/locations/l/publishers/google/models/gemini-2.5-pro:predict":       "Vertex AI",
+		"POST /projects/p/locations/l/publishers/anthropic/models/claude-opus:streamRawPredict": "Vertex AI",
+		"POST /v1beta1/projects/p/locations/l/publishers/google/models/gemini:generateContent":  "Vertex AI",
+		"POST /model/anthropic.claude-sonnet-4-5-v1%3A0/converse":                               "Amazon Bedrock",
+		"POST /model/arn%3Aaws%3Abedrock%3Ainference-profile%2Fx/invoke-with-response-stream":   "Amazon Bedrock",
+		"POST /v1/model/m/invoke":                          "Amazon Bedrock",
+		"POST /api/chat":                                   "Ollama's own API",
+		"GET /v1/api/tags":                                 "Ollama's own API",
+		"POST /p/thrifty/api/generate":                     "Ollama's own API",
+		"POST /V1BETA/models/gemini:generateContent":       "the Gemini API",
+		"POST /v1/models/gemini:GenerateContent":           "the Gemini API",
+		"POST /v1/models/gemini%253AgenerateContent":       "the Gemini API",
+		"POST /v1/models/gemini:generateContent;x=1":       "the Gemini API",
+		"POST /v1/models/gemini:generateContent%2F":        "the Gemini API",
+		"POST /v1/models%2Fgemini:generateContent/":        "the Gemini API",
+		"POST //v1beta/models/g":                           "the Gemini API",
+		"POST /./v1beta/models/g":                          "the Gemini API",
+		"POST /x/../v1beta/models/g":                       "the Gemini API",
+		"POST /%76%31beta/models/g":                        "the Gemini API",
+		"POST /v1%5Cmodels%5Cgemini:generateContent":       "the Gemini API",
+		"GET /google/v1beta/models":                        "the Gemini API",
+		"GET /p/full/v1alpha/models":                       "the Gemini API",
+		"POST /v1beta3/x":                                  "the Gemini API",
+		"POST /v1internal:streamGenerateContent":           "the Gemini API",
+		"GET /v1/tunedModels/x":                            "the Gemini API",
+		"POST /v1/projects/p/Locations/l/publishers/x":     "Vertex AI",
+		"POST /V1Beta1/x":                                  "Vertex AI",
+		"POST /vertex/v1/Projects/p/locations/l/endpoints": "Vertex AI",
+		"POST /model/m/Converse":                           "Amazon Bedrock",
+		"POST /MODEL/m/converse/":                          "Amazon Bedrock",
+		"POST /bedrock/model/m/converse":                   "Amazon Bedrock",
+		"POST /model%2Fm%2Fconverse":                       "Amazon Bedrock",
+		"POST /model/m/async-invoke":                       "Amazon Bedrock",
+		"POST /guardrail/g/version/1/apply":                "Amazon Bedrock",
+		"GET /foundation-models":                           "Amazon Bedrock",
+		"POST /api/Chat":                                   "Ollama's own API",
+		"POST /API//chat/":                                 "Ollama's own API",
+		"POST /ollama/api/chat":                            "Ollama's own API",
+		"POST /api%2Fchat":                                 "Ollama's own API",
+		"POST /api/blobs/sha256:x":                         "Ollama's own API",
+		"POST /api/web_search":                             "Ollama's own API",
+		"POST /v1/models/m:tune":                           "",
+		"GET /v1/models/model":                             "",
+		"GET /v1/models/ft:gpt-4o:org::predict-x":          "",
+		"POST /api/v1/chat/completions":                    "",
+		"GET /api/v1/models":                               "",
+		"POST /v1beta/openai/chat/completions":             "",
+		"POST /v1/uploads":                                 "",
+	} {
+		reached = ""
+		method, path, _ := strings.Cut(line, " ")
+		c := s.raw(method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}") // as it is spelt
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(line, err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		switch {
+		case api == "" && reached == "":
+			t.Errorf("%s: refused: %s", line, body)
+		case api != "" && (reached != "" || res.StatusCode != http.StatusNotFound || !strings.Contains(string(body), api)):
+			t.Errorf("%s: status %d, upstream reached at %q, want a refusal that names %s: %s", line, res.StatusCode, reached, api, body)
+		}
+	}
+}
+
+// OpenAI's and Anthropic's own servers get no key that another vendor made, wherever the
+// request has it. Another upstream may be that vendor's.
+//
+// PROXY rule 22
+func TestKeysOfOtherVendorsAreNotForwarded(t *testing.T) {
+	for _, c := range []struct{ path, header, value, want string }{
+		{"/v1/models?key=AIzaX", "", "", "the Gemini API"},
+		{"/v1/chat/completions?x=1&k%65y=x", "", "", "the Gemini API"},
+		{"/v1/models?alt=sse;KEY=x", "", "", "the Gemini API"},
+		{"/v1/messages", "X-Goog-Api-Key", "x", "the Gemini API"},
+		{"/v1/messages", "X-Goog-User-Project", "x", "the Gemini API"},
+		{"/v1/chat/completions", "Authorization", "Bearer AIzaX", "the Gemini API"},
+		{"/v1/responses", "Authorization", "bearer  ya29.x", "the Gemini API"},
+		{"/v1/messages", "X-Api-Key", "AIzaX", "the Gemini API"},
+		{"/v1/embeddings", "Authorization", "AWS4-HMAC-SHA256 Credential=AKIA", "Amazon Bedrock"},
+		{"/v1/embeddings", "X-Amz-Security-Token", "x", "Amazon Bedrock"},
+		{"/v1/chat/completions", "Authorization", "Bearer ABSKx", "Amazon Bedrock"},
+		{"/v1/chat/completions", "Authorization", "Bearer sk-key", ""},
+		{"/v1/chat/completions", "X-Amz-Cf-Id", "of CloudFront", ""},
+		{"/v1/messages?beta=true", "X-Api-Key", "sk-ant-key", ""},
+		{"/v1/models?after_id=key&limit=2", "Authorization", "Bearer sk-AIza", ""},
+	} {
+		r := httptest.NewRequest("POST", c.path, nil)
+		if c.header != "" {
+			r.Header.Set(c.header, c.value)
+		}
+		if why := proxy.ForeignForTest(proxy.Options{}, r); (why != "") != (c.want != "") || !strings.Contains(why, c.want) {
+			t.Errorf("%v: %q", c, why)
+		}
+		other := proxy.Options{OpenAI: "https://gateway.example/v1", Anthropic: "https://gateway.example"}
+		if why := proxy.ForeignForTest(other, r); why != "" {
+			t.Errorf("%v, to a gateway: %q", c, why)
+		}
+	}
+}

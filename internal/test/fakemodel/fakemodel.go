@@ -1,0 +1,184 @@
+// Package fakemodel is a server that implements the vendors' wire formats exactly and
+// gives scripted answers: Anthropic Messages, OpenAI Chat Completions and OpenAI
+// Responses, streamed and not. It refuses a body that the vendor would refuse (package
+// strict).
+package fakemodel
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/oriel-context/oriel/internal/test/strict"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// Server is an http.Handler.
+type Server struct {
+	// Answer returns the model's answer to a request. It must be safe for concurrent
+	// use.
+	Answer func(*Request) Answer
+	// Unchecked accepts bodies that break a vendor's rules.
+	Unchecked bool
+
+	mu       sync.Mutex
+	problems []string
+}
+
+// Request is a request as received.
+type Request struct {
+	*wire.Body
+	Header http.Header
+	Path   string
+}
+
+// Answer is the model's answer.
+type Answer struct {
+	ID       string // of the reply; default "msg_1" and the like
+	Thinking string
+	Text     string
+	Calls    []Call
+	// Compaction, if set, makes the answer the item that replaces a Responses history.
+	Compaction string
+	// Input, CacheRead, CacheWrite and Output are the usage. If all are 0, none is
+	// reported, if the format allows that.
+	Input, CacheRead, CacheWrite, Output int
+	// Status and Error make the answer an error.
+	Status int
+	Error  string
+	// Cut ends the connection after this many events of a stream; 0 means never.
+	Cut int
+	// Each, if set, is called after each event of a stream was sent.
+	Each func(n int)
+}
+
+// Call is a tool call.
+type Call struct{ ID, Name, Arguments string }
+
+// Problems returns the rules that bodies have broken so far.
+func (s *Server) Problems() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.problems
+}
+
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	format, judge := wire.Auto, strict.Anthropic
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/messages"):
+		format = wire.Anthropic
+	case strings.HasSuffix(r.URL.Path, "/chat/completions"):
+		format, judge = wire.Chat, strict.Chat
+	case strings.HasSuffix(r.URL.Path, "/responses"):
+		format, judge = wire.Responses, strict.Responses
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	body, err := wire.Read(data, format, wire.Limits{})
+	if err != nil {
+		s.refuse(w, format, err.Error())
+		return
+	}
+	if !s.Unchecked {
+		if p := judge(data); len(p) > 0 {
+			s.refuse(w, format, fmt.Sprint(p))
+			return
+		}
+	}
+	a := s.Answer(&Request{Body: body, Header: r.Header, Path: r.URL.Path})
+	if a.Status != 0 {
+		fail(w, format, a.Status, a.Error)
+		return
+	}
+	reply := replies[format](body, &a)
+	if !body.Stream {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(reply.whole)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for i, e := range reply.events {
+		if a.Cut > 0 && i == a.Cut {
+			panic(http.ErrAbortHandler)
+		}
+		data, err := json.Marshal(e.data)
+		if err != nil {
+			panic(err)
+		}
+		if e.text != "" {
+			data = []byte(e.text)
+		}
+		if e.name != "" {
+			fmt.Fprintf(w, "event: %s\n", e.name)
+		}
+		fmt.Fprintf(w, "data: %s\n\n", bytes.TrimSpace(data))
+		http.NewResponseController(w).Flush()
+		if a.Each != nil {
+			a.Each(i)
+		}
+	}
+}
+
+func (s *Server) refuse(w http.ResponseWriter, f wire.Format, why string) {
+	s.mu.Lock()
+	s.problems = append(s.problems, why)
+	s.mu.Unlock()
+	fail(w, f, http.StatusBadRequest, why)
+}
+
+type object = map[string]any
+
+// fail answers with an error in the vendor's format.
+func fail(w http.ResponseWriter, f wire.Format, status int, message string) {
+	var body object
+	if f == wire.Anthropic {
+		body = object{"type": "error", "error": object{"type": "invalid_request_error", "message": message}}
+	} else {
+		body = object{"error": object{"message": message, "type": "invalid_request_error", "param": nil, "code": nil}}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(body)
+}
+
+// reply is an answer in a vendor's format, whole and as events.
+type reply struct {
+	whole  object
+	events []event
+}
+
+type event struct {
+	name string
+	data any
+	text string // in the place of data
+}
+
+var replies = map[wire.Format]func(*wire.Body, *Answer) reply{
+	wire.Anthropic: anthropic, wire.Chat: chatCompletion, wire.Responses: responses,
+}
+
+// halves splits a text into pieces of a few words for streaming.
+func halves(s string) []string {
+	var out []string
+	for len(s) > 24 {
+		n := strings.LastIndexByte(s[:24], ' ') + 1
+		if n == 0 {
+			n = 24
+			for n < len(s) && s[n]&0xc0 == 0x80 {
+				n++
+			}
+		}
+		out = append(out, s[:n])
+		s = s[n:]
+	}
+	return append(out, s)
+}
