@@ -93,7 +93,7 @@ type exchange struct {
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, cur *routing) *exchange {
 	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: cur.upstreams[t.vendor], id: newID(), began: s.now()}
 	x.memory = s.budget.newMemory(&x.body)
-	x.memory.shared = s.sharesMemory(cur)
+	x.memory.shared = s.severalTenants(cur)
 	dropOwn(r.Trailer) // announced trailers
 	x.body.body, x.body.trailer, x.body.rc, x.body.limit, x.body.ended = r.Body, &r.Trailer, x.rc, s.bodyWait, r.ContentLength == 0
 	if r.ProtoAtLeast(1, 1) && r.ContentLength != 0 && hasToken(r.Header["Expect"], "100-continue") {
@@ -109,8 +109,8 @@ func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, cu
 	return x
 }
 
-// sharesMemory reports whether there are several tenants.
-func (s *Server) sharesMemory(cur *routing) bool {
+// severalTenants reports whether tenants share memory and connections.
+func (s *Server) severalTenants(cur *routing) bool {
 	return cur.tenants > 1 || s.stored != nil && s.needsToken(cur)
 }
 

@@ -55,8 +55,12 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 		s.serveHealth(w, r, known && a.Tenant == timeline.Local)
 		return
 	}
+	shared := s.severalTenants(s.routing.Load())
 	if clean := path.Clean(t.path); f == nil && (s.console == nil || clean != t.path && clean+"/" != t.path) {
 		f = &refusal{http.StatusNotFound, "not_found", "there is nothing here: /oriel/healthz reports the proxy's state"}
+	}
+	if f == nil && !page {
+		f = s.connections.admit(r.Context(), a.Tenant, shared)
 	}
 	if f != nil {
 		closeUnread(w, r)
@@ -69,13 +73,10 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 	}
 	// The console sees its own paths without the prefixes of the base URL. Its streams end
 	// when the server shuts down, and with the token of their reader.
-	if !page {
-		s.connections.admit(r.Context())
-	}
 	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), accessKey{}, a))
 	defer cancel()
 	memory := s.budget.newMemory(body)
-	memory.tenant, memory.own, memory.shared = a.Tenant, true, s.sharesMemory(s.routing.Load())
+	memory.tenant, memory.own, memory.shared = a.Tenant, true, shared
 	defer memory.LetGo()
 	body.pace(true)
 	memory.arriving(true)

@@ -123,6 +123,66 @@ func TestConnectionsOfStrangersAreClosed(t *testing.T) {
 	}
 }
 
+// Of several tenants none has more requests open than are left to others: calls, requests to
+// Oriel's own paths, connections of another protocol. One alone may have all.
+func TestATenantLeavesConnectionsToOthers(t *testing.T) {
+	const most = 8
+	const first, second = "token-of-the-first-0123456789", "token-of-the-second-0123456789"
+	for _, head := range []string{
+		"GET /v1/models HTTP/1.1\r\n", "GET /oriel/api/events HTTP/1.1\r\n",
+		"GET /v1/realtime HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n",
+	} {
+		for _, owner := range []string{"bob", "ann"} { // of the second token
+			served, end := make(chan struct{}), make(chan struct{})
+			wait := func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Upgrade") != "" {
+					c, _, err := w.(http.Hijacker).Hijack()
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer c.Close()
+					io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+				} else {
+					served <- struct{}{}
+				}
+				<-end
+			}
+			s := start(t, proxy.Options{Tokens: map[string]string{first: "ann", second: owner}, Console: http.HandlerFunc(wait)}, wait)
+			s.server.LimitConnections(most)
+			// ask returns the beginning of an answer, or "served".
+			ask := func(token string) string {
+				c := s.raw(head + "Host: 127.0.0.1\r\nX-Oriel-Token: " + token + "\r\n\r\n")
+				answer := make(chan string, 1)
+				go func() {
+					line := make([]byte, len("HTTP/1.1 429"))
+					n, _ := io.ReadFull(c, line)
+					answer <- string(line[:n])
+				}()
+				select {
+				case <-served:
+					return "served"
+				case line := <-answer:
+					return strings.Replace(line, "HTTP/1.1 101", "served", 1)
+				}
+			}
+			got := "served"
+			for n := 0; n < most && got == "served"; n++ {
+				got = ask(first)
+			}
+			if want := map[string]string{"ann": "served", "bob": "HTTP/1.1 429"}[owner]; got != want {
+				t.Errorf("%s: the last of %d requests is answered %q", head, most, got)
+			}
+			if got := ask(second); owner == "bob" && got != "served" {
+				t.Errorf("%s: another tenant is answered %q", head, got)
+			}
+			close(end)
+			s.close()
+			s.done = nil
+		}
+	}
+}
+
 // A refused request with many credentials is logged without a search for them.
 func TestRefusedRequestsWithManyCredentials(t *testing.T) {
 	s := start(t, proxy.Options{Tokens: map[string]string{"token-of-ann-0123456789": "ann"}}, nil)

@@ -408,7 +408,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	x.tenant, x.access = a.Tenant, a
 	if f == nil {
-		s.connections.admit(r.Context())
+		f = s.connections.admit(r.Context(), a.Tenant, s.severalTenants(cur))
 	}
 	if f != nil {
 		x.refuse(f)

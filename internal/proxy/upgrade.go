@@ -74,6 +74,7 @@ func (x *exchange) upgrade(out *http.Request, res *http.Response) {
 		x.answer(&refusal{http.StatusBadGateway, "upgrade_failed", "this connection cannot switch protocols: use HTTP/1.1"})
 		return
 	}
+	defer x.s.connections.ended(x.r.Context())
 	defer ours.Close()
 	x.outcome = &x.s.counters.upgrade
 	x.noteUnread() // the connection may last for days

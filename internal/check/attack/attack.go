@@ -39,7 +39,7 @@ var attacks = []attack{
 	{"stall", "45 kB of 410,000 equal messages that could belong to 256 branches, while others talk", stall},
 	{"keys", "6 answers of 6 MB that a client with 115 kB or 15 kB of cookies leaves, before 12 large ones of another tenant and the end", keys},
 	{"strangers", "2,200 connections of strangers, half of them with unfinished bodies, to a server with 1,024 files", strangers},
-	{"holders", "1,100 requests of a tenant that may only read and reads nothing, to a server with 1,024 files", holders},
+	{"holders", "1,100 requests of a tenant whose answers it does not read, and 1,100 whose bodies do not end, to a server with 1,024 files", holders},
 	{"mcp", "16 requests of two tenants to MCP whose bodies do not come", mcpSlots},
 	{"refused", "refused requests with 115 kB of cookies", refused},
 	{"instructions", "3 requests of 134 kB that unpack to 53 MB of standing instructions", instructions},

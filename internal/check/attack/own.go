@@ -384,8 +384,8 @@ func refused(t *trial) error {
 	return nil
 }
 
-// holders has a tenant that may only read open more requests than the server has files, and
-// read no answer, while another one makes calls.
+// holders has a tenant open more requests than the server has files, whose answers it does not
+// read and whose bodies do not end, while another one makes calls.
 func holders(t *trial) error {
 	const files, each, calls, message = 1024, 1100, 20, 2 << 20
 	tokens, err := t.tokens("ann", "bob")
@@ -396,7 +396,7 @@ func holders(t *trial) error {
 	if err != nil {
 		return err
 	}
-	s, err := t.serve(serveOptions{upstream: t.upstream(noted()), files: files})
+	s, err := t.serve(serveOptions{upstream: t.upstream(noted()), files: files, env: []string{"ORIEL_TOKEN=a-token-of-the-owner-0123"}})
 	if err != nil {
 		return err
 	}
@@ -406,6 +406,15 @@ func holders(t *trial) error {
 	}
 	if err := s.stored("long", reader); err != nil {
 		return err
+	}
+	for i := range each {
+		head := request("POST /oriel/api/recall", reader, 1000)
+		if i%2 == 0 {
+			head = request("POST /v1/chat/completions", tokens["ann"], 1000)
+		}
+		if err := s.send(t, head, []byte("{")); err != nil {
+			return errors.Join(s.alive(), err)
+		}
 	}
 	lines := []string{"GET /oriel/api/conversations/long/export", "GET /oriel/api/conversations/long/messages/1", "GET /oriel/api/events", "GET /oriel/mcp"}
 	for i := range each {
@@ -419,7 +428,7 @@ func holders(t *trial) error {
 		time.Sleep(50 * time.Millisecond)
 	}
 	made := bob.made.Load()
-	t.say("%d requests of one tenant that reads nothing, to a server with %d files: %d calls of another, the slowest took %v", each, files, made,
+	t.say("2 x %d requests of one tenant that reads nothing and ends no body, to a server with %d files: %d calls of another, the slowest took %v", each, files, made,
 		time.Duration(bob.slowest.Load()).Round(time.Millisecond))
 	if made < calls {
 		return errors.Join(fmt.Errorf("%d of %d calls were answered within a minute", made, calls), s.alive())
