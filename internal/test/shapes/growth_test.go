@@ -89,14 +89,14 @@ var instead = map[string]string{
 
 // build builds the tests of a view with counters, and returns the path.
 func build(t *testing.T) string {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
+	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	own := `{{range $.GoFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{range $.SFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{range $.HFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{range $.EmbedFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}`
 	files := lines(t, "go", "list", "-deps", "-test", "-f", `{{with .Module}}{{if and .Main (ne $.Name "main")}}`+own+`{{end}}{{end}}`, module+"internal/view")
-	within := filepath.Join("internal", "shapes", "testdata", "counted")
+	within := filepath.Join("internal", "test", "shapes", "testdata", "counted")
 	for _, name := range []string{"go.mod", "go.sum", filepath.Join(within, "bytealg", "bytealg.go")} {
 		write(t, filepath.Join(dir, name), read(t, filepath.Join(root, name)))
 	}
