@@ -12,7 +12,7 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// entry is the record of a call; see docs/format/calls.md.
+// entry is the record of a call; see docs/reference/format/calls.md.
 type entry struct {
 	V      int         `json:"v"`
 	Format string      `json:"format"`

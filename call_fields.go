@@ -11,7 +11,7 @@ import (
 )
 
 // fields stores the fields of a request other than messages, system prompt and tools:
-// field "rest" of docs/format/calls.md. Large fields become contents, which the store
+// field "rest" of docs/reference/format/calls.md. Large fields become contents, which the store
 // compresses and keeps once; small ones stay in the record. Their order is kept.
 type fields struct {
 	keep   func([]byte) string

@@ -15,7 +15,7 @@ import (
 // spooledVersion is the version of spooledCall.
 const spooledVersion = 1
 
-// spooledCall is a callWrite in a spool: docs/format/spool.md. The blobs are the bytes of
+// spooledCall is a callWrite in a spool: docs/reference/format/spool.md. The blobs are the bytes of
 // its messages, the contents of its entry, and for each plan its data and its contents.
 type spooledCall struct {
 	V            int               `json:"v"`

@@ -17,7 +17,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// storedItem is an item as it is stored (docs/format/conversation.md). Its id is its
+// storedItem is an item as it is stored (docs/reference/format/conversation.md). Its id is its
 // depth in the history.
 type storedItem struct {
 	Source    items.Source      `json:"source"`

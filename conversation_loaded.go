@@ -14,7 +14,7 @@ import (
 )
 
 // Kinds of the records that a conversation of items has beside its notes, with their keys
-// (docs/format/conversation.md).
+// (docs/reference/format/conversation.md).
 const (
 	kindCut   = "cut"   // the id of an item that is shown without its middle
 	kindState = "state" // stateKey

@@ -19,7 +19,7 @@ const stateVersion = 2
 // has changed. Loading a conversation replays that many.
 const maxReplay = 64
 
-// savedState is the stored state of a window (docs/format/conversation.md). It is valid
+// savedState is the stored state of a window (docs/reference/format/conversation.md). It is valid
 // at the place of its record.
 type savedState struct {
 	Version int `json:"v"`

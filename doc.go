@@ -36,5 +36,5 @@
 // Without Config.Dir a history ends with its engine. Only the policy and the sizes are
 // stored with a conversation: engines that share it should agree on the other settings.
 // Directives are detected by rules for English only. docs/architecture.md describes the
-// packages below this one, docs/format what is stored.
+// packages below this one, docs/reference/format what is stored.
 package oriel

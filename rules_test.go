@@ -277,12 +277,16 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 			}
 		}
 	})
-	pages, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
+	pages := []string{"README.md", "CONTRIBUTING.md"}
+	for _, shelf := range []string{"docs/*.md", "docs/reference/*.md"} {
+		found, err := filepath.Glob(shelf)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no pages at %s: %v", shelf, err)
+		}
+		pages = append(pages, found...)
 	}
 	found := 0
-	for _, page := range append(pages, "README.md", "CONTRIBUTING.md") {
+	for _, page := range pages {
 		raw, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

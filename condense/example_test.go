@@ -9,7 +9,7 @@ import (
 	"github.com/oriel-context/oriel/condense"
 )
 
-// The run that docs/condense.md shows.
+// The run that docs/reference/condense.md shows.
 func Example() {
 	file := strings.Repeat("… a long file …\n", 60)
 	msgs := span(

@@ -15,7 +15,7 @@ import (
 //
 // A sentence's score depends on its similarity to the whole span, its position,
 // its speaker, and words that mark decisions, facts and questions; similarity to
-// a chosen sentence lowers it. docs/condense.md has the formula. A short code
+// a chosen sentence lowers it. docs/reference/condense.md has the formula. A short code
 // block is kept whole or dropped. Tool calls and their results are ignored;
 // [Digest] is for those.
 //

@@ -19,7 +19,7 @@ type certainty struct {
 //	from some to more   someTokens
 //	from more to all    someTokens, rising to the whole budget
 //
-// sure is the evidence from which on the search is certain. docs/retrieval.md
+// sure is the evidence from which on the search is certain. docs/reference/retrieval.md
 // shows the distributions of evidence that the figures come from.
 type scale struct{ none, some, more, all, sure float32 }
 
@@ -120,7 +120,7 @@ func (sc *scores) share(i int32) float32 {
 
 // A passage's position is where its total lies between the worst of the scope, near 0, and
 // the best, 1. What is shown ends where the positions fall off, so that a certain hit does
-// not bring unrelated passages with it. docs/retrieval.md shows how the limits were found.
+// not bring unrelated passages with it. docs/reference/retrieval.md shows how the limits were found.
 const (
 	// gapAt is the position below which nothing is shown for a question. Statements and
 	// searches by words alone have no such gap, nor have scopes of few passages.

@@ -13,7 +13,7 @@ Each stage has its own file: passages (passage.go, read.go), the kind of query
 (directive.go), questions about a whole conversation (cover.go), conversations that are
 nearer than others (conversation.go), the sum (score.go), how much is known to be relevant
 (certainty.go, line.go) and packing (pack.go).
-docs/retrieval.md measures what each contributes. Texts are held compressed in memory
+docs/reference/retrieval.md measures what each contributes. Texts are held compressed in memory
 (texts.go).
 
 # What it guarantees

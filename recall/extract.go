@@ -17,7 +17,7 @@ import (
 
 const (
 	// extractKind names what extracts contain. Its number rises whenever a Reader returns
-	// other words, or another format is written (docs/format/timeline.md).
+	// other words, or another format is written (docs/reference/format/timeline.md).
 	extractKind = "words/1"
 	// maxExtract is the most bytes that the words of one extract may have.
 	maxExtract = 16 << 20

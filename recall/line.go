@@ -17,7 +17,7 @@ const (
 	// split at the ends of sentences.
 	lineBytes = 128
 	// lineSure is the share of the query's words, by weight, from which on a line is
-	// surely about the query. docs/retrieval.md measures how many unrelated queries reach it.
+	// surely about the query. docs/reference/retrieval.md measures how many unrelated queries reach it.
 	lineSure = .5
 	// lineWords is how many of the query's words that name something must be on the line,
 	// unless it is a search for one rare word.

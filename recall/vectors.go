@@ -10,7 +10,7 @@ import (
 )
 
 // vectorFamily is the family of derived data in which vectors are stored; the
-// rest of the kind is the name of the model (docs/format/timeline.md).
+// rest of the kind is the name of the model (docs/reference/format/timeline.md).
 const vectorFamily = "vector/"
 
 // vectorStore stores one model's vectors for a tenant's contents.

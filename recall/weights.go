@@ -1,7 +1,7 @@
 package recall
 
 // Weights are the constants of the score. The zero value is not useful: begin
-// with DefaultWeights. docs/retrieval.md shows where each comes from and what
+// with DefaultWeights. docs/reference/retrieval.md shows where each comes from and what
 // is lost without it. All lie on a plateau: 30 % up or down changes little.
 type Weights struct {
 	// Question, Statement and Remark weigh the lexical score. That of a
@@ -56,7 +56,7 @@ type Weights struct {
 	Router bool
 }
 
-// DefaultWeights returns the weights that docs/retrieval.md measures.
+// DefaultWeights returns the weights that docs/reference/retrieval.md measures.
 func DefaultWeights() Weights {
 	return Weights{
 		Question: 5, Statement: 15, Remark: 4,

@@ -7,7 +7,7 @@ until it is deleted.
 Messages form a tree of trunks. A rewind or an edit begins a branch, and histories that
 begin alike share their beginning. A conversation is a name for a place in that tree.
 Everything else (plans, pins, calls) is a record that belongs to a conversation or a
-place. docs/format/timeline.md defines the terms and the format on disk.
+place. docs/reference/format/timeline.md defines the terms and the format on disk.
 
 # What it guarantees
 

@@ -42,7 +42,7 @@ func HashOf(data []byte) Hash {
 }
 
 // Chain returns the chain hash of a message that follows one with the chain
-// hash before. docs/format/timeline.md lists what is hashed.
+// hash before. docs/reference/format/timeline.md lists what is hashed.
 func Chain(before Hash, m *Message, content Hash) Hash {
 	var buffer [256]byte
 	b := append(buffer[:0], before[:]...)

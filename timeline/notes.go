@@ -11,7 +11,7 @@ import (
 )
 
 // Kinds of the records that hold notes: what people and policies have decided about the
-// messages of a conversation. docs/format/notes.md describes them.
+// messages of a conversation. docs/reference/format/notes.md describes them.
 const (
 	KindPin       = "pin"
 	KindDismissed = "dismissed"

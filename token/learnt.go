@@ -74,7 +74,7 @@ const learntVersion = 2
 
 var errOldLearnt = errors.New("version 1")
 
-// state is the content of the file; docs/format/calls.md describes it.
+// state is the content of the file; docs/reference/format/calls.md describes it.
 type state struct {
 	V           int          `json:"v"`
 	Limits      *Limits      `json:"limits"`

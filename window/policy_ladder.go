@@ -168,7 +168,7 @@ const recentReplies = .1
 // keep their results, recentRuns the share in which they keep those of
 // commands and searches. Without them every result is masked before the oldest
 // words leave, and in recorded sessions of coding agents twice as many edits
-// miss the file that they change (docs/policies.md).
+// miss the file that they change (docs/reference/policies.md).
 const (
 	recentReads = .85
 	recentRuns  = .2

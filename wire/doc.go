@@ -31,7 +31,7 @@ provider to refuse a wrong one.
 Readers work on a copy of a reply; nothing here comes between a provider and a client.
 They are therefore lenient, while readers of requests are strict: a deviation from the
 protocol is read as intended if the intent is clear, and noted if it is not.
-docs/format/replies.md says what is kept of each event.
+docs/reference/format/replies.md says what is kept of each event.
 
 # Memory
 

@@ -1,10 +1,10 @@
-"""Prints what two versions of Oriel send to a model, as Markdown: docs/requests.md.
+"""Prints what two versions of Oriel send to a model, as Markdown: docs/reference/requests.md.
 
 The conversations are in scripted.py. Each is sent turn by turn through a running proxy, with
 the scripted replies as answers of the model; the requests that have a name are printed.
 
     python3 show_requests.py BEFORE AFTER                            # two programs; prints all requests
-    python3 show_requests.py BEFORE AFTER --page docs/requests.md    # writes them into the page
+    python3 show_requests.py BEFORE AFTER --page docs/reference/requests.md    # writes them into the page
 
 A page has the lines "<!-- request NAME -->" and "<!-- end -->" around each request. The page's
 other text stays as it is.

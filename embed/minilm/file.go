@@ -13,7 +13,7 @@ import (
 // ErrFile is wrapped by every error about a weight file.
 var ErrFile = errors.New("not a usable MiniLM weight file")
 
-// docs/format/minilm.md describes the layout.
+// docs/reference/format/minilm.md describes the layout.
 const (
 	magic      = "ORIELMLM"
 	version    = 1

@@ -25,7 +25,7 @@
 // Counts do not add up: the tokens of a+b may be fewer or more than those of
 // a and b, because a piece may span the cut.
 //
-// docs/format/bpe.md describes the embedded tables and their source.
+// docs/reference/format/bpe.md describes the embedded tables and their source.
 package bpe
 
 import (

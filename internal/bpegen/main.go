@@ -1,6 +1,6 @@
 // Command bpegen writes the tables that internal/bpe embeds: one file of merge
 // rules per vocabulary, and the character classes of the split patterns. The
-// formats, the sources and the command line are in docs/format/bpe.md.
+// formats, the sources and the command line are in docs/reference/format/bpe.md.
 //
 // It is run by hand when a vocabulary is added. It checks what the reader
 // relies on: the rank files are byte for byte those that the reference

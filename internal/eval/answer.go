@@ -14,7 +14,7 @@ import (
 // Whole is the policy that shows the whole history.
 const Whole = "whole"
 
-// instruction is the system prompt of every question. docs/retrieval.md quotes
+// instruction is the system prompt of every question. docs/reference/retrieval.md quotes
 // it: figures made with another one are not comparable.
 const instruction = `You answer questions about an earlier conversation. You are given excerpts of it, in the order of time.
 Answer with as few words as possible: a name, a number, a date, a short phrase, in the words of the conversation where you can. Write dates in full ("7 May 2023") and never relative to the conversation ("yesterday").

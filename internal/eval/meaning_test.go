@@ -26,7 +26,7 @@ func TestMeaningIsFoundInOtherWords(t *testing.T) {
 	type part struct {
 		name string
 		each int // queries of each kind
-		// asked is how many questions must find their remark: 80 % unless docs/retrieval.md
+		// asked is how many questions must find their remark: 80 % unless docs/reference/retrieval.md
 		// says why not.
 		asked int
 		// foreign and long are how many unrelated questions may bring something, and

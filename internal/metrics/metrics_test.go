@@ -293,9 +293,9 @@ func BenchmarkScrape(b *testing.B) {
 	}
 }
 
-// docs/metrics.md names every metric, and no other.
+// docs/reference/metrics.md names every metric, and no other.
 func TestEveryMetricIsDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/metrics.md")
+	doc, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}

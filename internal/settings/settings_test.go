@@ -238,14 +238,14 @@ func TestTheExampleIsTheDefaults(t *testing.T) {
 	}
 }
 
-// docs/config.toml is what oriel config --init prints.
+// docs/reference/config.toml is what oriel config --init prints.
 func TestTheExampleInTheDocumentsIsCurrent(t *testing.T) {
-	got, err := os.ReadFile("../../docs/config.toml")
+	got, err := os.ReadFile("../../docs/reference/config.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if text := strings.ReplaceAll(string(got), "\r\n", "\n"); text != Example() {
-		t.Error("docs/config.toml is not: go run ./cmd/oriel config --init > docs/config.toml")
+		t.Error("docs/reference/config.toml is not: go run ./cmd/oriel config --init > docs/reference/config.toml")
 	}
 }
 

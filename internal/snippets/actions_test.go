@@ -21,10 +21,10 @@ func TestEveryActionIsDocumented(t *testing.T) {
 	if list == nil {
 		t.Fatal("window/plan.go has no list of actions")
 	}
-	page := read("docs/proxy.md")
+	page := read("docs/reference/proxy.md")
 	for _, action := range strings.Split(list[1]+`, "bypass", "error"`, ", ") {
 		if row := "\n| `" + strings.Trim(action, `"`) + "` | "; !strings.Contains(page, row) {
-			t.Errorf("docs/proxy.md has no row for %s", action)
+			t.Errorf("docs/reference/proxy.md has no row for %s", action)
 		}
 	}
 }

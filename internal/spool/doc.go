@@ -12,6 +12,6 @@ locked. Open takes over the files of processes that are gone; their entries come
 files of all entries that are there are bounded (Options.MaxBytes), and Append refuses what
 does not fit. Bytes that several entries of a file share are there once.
 
-docs/format/spool.md describes the files.
+docs/reference/format/spool.md describes the files.
 */
 package spool

@@ -14,7 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// exporter sends spans over OTLP/HTTP in protobuf. See docs/decisions/otlp.md for why it is
+// exporter sends spans over OTLP/HTTP in protobuf. See docs/reference/decisions/otlp.md for why it is
 // not OpenTelemetry's own.
 type exporter struct {
 	client  *http.Client

@@ -27,7 +27,7 @@ type history struct {
 	n     int
 }
 
-// call records a call; fields are those of docs/format/calls.md.
+// call records a call; fields are those of docs/reference/format/calls.md.
 func (h *history) call(conversation, project, began, fields string) {
 	h.t.Helper()
 	h.n++

@@ -1,6 +1,6 @@
 /*
 Package postgres is a timeline.Store in a PostgreSQL database, for any number of
-servers. docs/format/postgres.md describes its tables.
+servers. docs/reference/format/postgres.md describes its tables.
 
 # What it guarantees
 

@@ -1,4 +1,4 @@
--- Passages of histories that are searched in the database: docs/format/postgres.md. The
+-- Passages of histories that are searched in the database: docs/reference/format/postgres.md. The
 -- tables are made when a history is first too large for the memory of a server.
 
 CREATE TABLE passage (

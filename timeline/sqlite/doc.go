@@ -1,6 +1,6 @@
 /*
 Package sqlite is a timeline.Store in one SQLite file, oriel.db, in a data folder.
-docs/format/timeline.md describes the file.
+docs/reference/format/timeline.md describes the file.
 
 # What it guarantees
 

@@ -1,6 +1,6 @@
 /*
 Package seal makes the hashes of stored rows that no chain covers;
-docs/format/timeline.md lists what they cover. Like the chain they prove that a row is
+docs/reference/format/timeline.md lists what they cover. Like the chain they prove that a row is
 what was stored, unless somebody recomputed them.
 */
 package seal

@@ -1,4 +1,4 @@
--- Version 1 of the timeline in PostgreSQL: docs/format/postgres.md.
+-- Version 1 of the timeline in PostgreSQL: docs/reference/format/postgres.md.
 
 CREATE SEQUENCE tenant_number;
 CREATE SEQUENCE conversation_number;

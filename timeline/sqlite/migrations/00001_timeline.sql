@@ -1,4 +1,4 @@
--- Version 1 of the timeline: docs/format/timeline.md.
+-- Version 1 of the timeline: docs/reference/format/timeline.md.
 
 CREATE TABLE tenant (
   id   INTEGER PRIMARY KEY,
