@@ -4,10 +4,11 @@ The conversations are in scripted.py. Each is sent turn by turn through a runnin
 the scripted replies as answers of the model; the requests that have a name are printed.
 
     python3 show_requests.py BEFORE AFTER                            # two programs; prints all requests
-    python3 show_requests.py BEFORE AFTER --page docs/reference/requests.md    # writes them into the page
+    python3 show_requests.py BEFORE AFTER --page docs/reference/requests.md --page docs/requests.md
 
-A page has the lines "<!-- request NAME -->" and "<!-- end -->" around each request. The page's
-other text stays as it is.
+The second form writes them into pages. A page has the lines "<!-- request NAME -->", or
+"<!-- sent NAME -->" where only the later version is shown, and "<!-- end -->" around each
+request. The page's other text stays as it is.
 """
 
 import argparse
@@ -31,7 +32,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("before")
     parser.add_argument("after")
-    parser.add_argument("--page", type=pathlib.Path)
+    parser.add_argument("--page", type=pathlib.Path, action="append")
     parser.add_argument("--only", help="the name of one conversation")
     o = parser.parse_args()
     os.environ["ORIEL_RECALL_WAIT"] = "5s"  # what is recalled must not depend on how fast the machine is
@@ -40,19 +41,27 @@ def main():
         if o.only in (None, conversation.name):
             before, after = (sent(oriel, conversation) for oriel in (o.before, o.after))
             for name in before:
+                blocks["sent", name] = fence(lines(after[name]["body"]))
                 if earlier := conversation.follows.get(name):
-                    blocks[name] = follow(before[name], after[earlier], after[name])
+                    blocks["request", name] = follow(before[name], after[earlier], after[name])
                 else:
-                    blocks[name] = block(before[name], after[name], name in conversation.diffs)
+                    blocks["request", name] = block(before[name], after[name], name in conversation.diffs)
     if not o.page:
-        print("\n".join(f"## {name}\n\n{text}" for name, text in blocks.items()))
+        print("\n".join(f"## {name}\n\n{text}" for (mark, name), text in blocks.items() if mark == "request"))
         return
-    page = o.page.read_text()
-    for name, text in blocks.items():
-        page, n = re.subn(rf"(<!-- request {name} -->\n).*?(<!-- end -->)", lambda m: m[1] + "\n" + text + "\n" + m[2], page, flags=re.S)
-        if n != 1:
-            raise SystemExit(f"{o.page} has {n} places for {name}")
-    o.page.write_text(page)
+    texts = {page: page.read_text() for page in o.page}
+    for name in (name for mark, name in blocks if mark == "request"):
+        if not any(f"<!-- request {name} -->\n" in text for text in texts.values()):
+            raise SystemExit(f"no page has a place for {name}")
+    for page, text in texts.items():
+        page.write_text(fill(text, blocks))
+
+
+def fill(page, blocks):
+    """Returns the text of a page with its requests replaced."""
+    for (mark, name), text in blocks.items():
+        page = re.sub(rf"(<!-- {mark} {name} -->\n).*?(<!-- end -->)", lambda m: m[1] + "\n" + text + "\n" + m[2], page, flags=re.S)
+    return page
 
 
 def sent(oriel, conversation):
