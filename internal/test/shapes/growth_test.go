@@ -179,7 +179,7 @@ func lines(t *testing.T, name string, args ...string) []string {
 func steps(t *testing.T, binary, shape string, size int) map[string]int {
 	profile := filepath.Join(t.TempDir(), "profile")
 	run := exec.Command(binary, "-test.run", "^TestShapes$/^"+regexp.QuoteMeta(strings.ReplaceAll(shape, " ", "_"))+"$", "-test.coverprofile", profile)
-	run.Dir = filepath.Join("..", "view")
+	run.Dir = filepath.Join("..", "..", "view")
 	run.Env = append(os.Environ(), fmt.Sprint("ORIEL_SHAPE_SIZE=", size))
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
