@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"encoding/json"
+	"net/http"
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
@@ -212,4 +214,52 @@ func inner(v rawjson.Value) []byte {
 		return nil
 	}
 	return raw[1 : len(raw)-1]
+}
+
+func anthropicProtocol() *Protocol {
+	return &Protocol{
+		Name:          "anthropic",
+		Vendor:        "anthropic",
+		Route:         "/v1/messages",
+		List:          "messages",
+		System:        "system",
+		Tools:         []string{"tools"},
+		MarksCache:    true,
+		BindsThinking: true,
+		Bare:          rawOf,
+		Refusal:       anthropicRefusal,
+	}
+}
+
+// rawOf returns a message of a protocol whose messages have no fields for credentials.
+func rawOf(m *chat.Message) []byte { return m.Raw }
+
+func anthropicRefusal(status int, _, message string) []byte {
+	var r struct {
+		Type  string `json:"type"`
+		Error struct {
+			Type    string `json:"type"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	r.Type, r.Error.Type, r.Error.Message = "error", anthropicErrorType(status), message
+	body, _ := json.Marshal(r) // strings alone cannot fail
+	return body
+}
+
+// anthropicErrorType returns the vendor's type of an error with a status.
+func anthropicErrorType(status int) string {
+	switch status {
+	case http.StatusBadRequest, http.StatusRequestTimeout:
+		return "invalid_request_error"
+	case http.StatusUnauthorized:
+		return "authentication_error"
+	case http.StatusForbidden:
+		return "permission_error"
+	case http.StatusNotFound:
+		return "not_found_error"
+	case http.StatusTooManyRequests:
+		return "rate_limit_error"
+	}
+	return "api_error"
 }

@@ -143,7 +143,7 @@ func (b *Body) Rules() chat.Rules {
 // readTop reads the other top-level fields, and then the messages.
 func (b *Body) readTop(root rawjson.Value) error {
 	var list rawjson.Value
-	listName := b.listName()
+	listName := b.Format.Protocol().List
 	n := root.Len()
 	if err := b.few(root, n, "members"); err != nil {
 		return err

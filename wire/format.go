@@ -24,23 +24,23 @@ const (
 	Trajectories
 )
 
-var formatNames = [...]string{"auto", "anthropic", "openai", "responses", "trajectory"}
-
 func (f Format) String() string {
-	if int(f) < len(formatNames) {
-		return formatNames[f]
+	if int(f) < len(protocols) {
+		return protocols[f].Name
 	}
 	return fmt.Sprintf("Format(%d)", f)
 }
 
 // ParseFormat returns the format with a name.
 func ParseFormat(name string) (Format, error) {
-	for i, n := range formatNames {
-		if n == name {
+	var names []string
+	for i, p := range protocols {
+		if p.Name == name {
 			return Format(i), nil
 		}
+		names = append(names, p.Name)
 	}
-	return Auto, fmt.Errorf("unknown format %q: use one of %s", name, strings.Join(formatNames[:], ", "))
+	return Auto, fmt.Errorf("unknown format %q: use one of %s", name, strings.Join(names, ", "))
 }
 
 // detect determines a body's format from what only one protocol has. If nothing

@@ -16,6 +16,7 @@ func (b *Body) Frame() []byte {
 	f := framer{in: b.data, out: make([]byte, 0, 256)}
 	f.mark('{')
 	seen := make(map[string]bool, len(b.members))
+	p := b.Format.Protocol()
 	for i, m := range b.members {
 		if i > 0 {
 			f.mark(',')
@@ -25,9 +26,9 @@ func (b *Body) Frame() []byte {
 		f.bad = f.bad || seen[m.Name]
 		seen[m.Name] = true
 		switch {
-		case m.Name == b.listName() && m.Raw[0] == '[':
+		case m.Name == p.List && m.Raw[0] == '[':
 			f.list(len(b.at), func(i int) int { return b.at[i].end - b.at[i].start })
-		case m.Name == b.systemName() && len(b.System) > 0 && m.Raw[0] == '[':
+		case m.Name == p.System && len(b.System) > 0 && m.Raw[0] == '[':
 			f.list(len(b.System), func(i int) int { return len(b.System[i].Raw) })
 		default:
 			f.value(len(m.Raw))
@@ -38,26 +39,6 @@ func (b *Body) Frame() []byte {
 		return nil
 	}
 	return f.out
-}
-
-// listName returns the name of the member that holds the messages.
-func (b *Body) listName() string {
-	if b.Format == Responses {
-		return "input"
-	}
-	return "messages"
-}
-
-// systemName returns the name of the member that holds the system prompt; empty if only
-// messages do.
-func (b *Body) systemName() string {
-	switch b.Format {
-	case Responses:
-		return "instructions"
-	case Anthropic:
-		return "system"
-	}
-	return ""
 }
 
 // framer copies a JSON text without its values.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
@@ -197,4 +198,32 @@ func mediaURL(v rawjson.Value) *chat.Media {
 	head, data, _ := bytes.Cut(rest, []byte(","))
 	kind, _, _ := bytes.Cut(head, []byte(";"))
 	return &chat.Media{Type: string(kind), Data: data}
+}
+
+func chatProtocol() *Protocol {
+	return &Protocol{
+		Name:       "openai",
+		Vendor:     "openai",
+		Route:      "/v1/chat/completions",
+		List:       "messages",
+		Tools:      []string{"tools", "functions"},
+		MarksCache: true,
+		Bare:       rawOf,
+		Refusal:    openAIRefusal,
+	}
+}
+
+// openAIRefusal writes an error as the servers for Chat and Responses do.
+func openAIRefusal(_ int, code, message string) []byte {
+	var r struct {
+		Error struct {
+			Message string  `json:"message"`
+			Type    string  `json:"type"`
+			Param   *string `json:"param"`
+			Code    string  `json:"code"`
+		} `json:"error"`
+	}
+	r.Error.Message, r.Error.Type, r.Error.Code = message, "oriel_error", code
+	body, _ := json.Marshal(r) // strings alone cannot fail
+	return body
 }

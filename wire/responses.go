@@ -5,6 +5,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/internal/secret"
 )
 
 // responsesItem reads one element of "input" of a Responses request.
@@ -168,4 +169,35 @@ func (b *Body) responsesPart(v rawjson.Value, p *chat.Part) error {
 		p.Media = &chat.Media{Type: "audio/" + a.Get("format").Str(), Data: inner(a.Get("data"))}
 	}
 	return err
+}
+
+func responsesProtocol() *Protocol {
+	return &Protocol{
+		Name:         "responses",
+		Vendor:       "openai",
+		Route:        "/v1/responses",
+		List:         "input",
+		System:       "instructions",
+		Tools:        []string{"tools"},
+		NamesReplies: true,
+		Bare:         responsesBare,
+		Refusal:      openAIRefusal,
+	}
+}
+
+// responsesBare removes the credentials of items that name tool servers.
+func responsesBare(m *chat.Message) []byte {
+	if plainItems[m.Type] {
+		return m.Raw
+	}
+	return secret.StripItem(m.Raw)
+}
+
+// plainItems are the kinds of items that name no server.
+var plainItems = map[string]bool{
+	"": true, "message": true, "reasoning": true, "item_reference": true, "function_call": true, "function_call_output": true,
+	"custom_tool_call": true, "custom_tool_call_output": true, "local_shell_call": true, "local_shell_call_output": true,
+	"shell_call": true, "shell_call_output": true, "apply_patch_call": true, "apply_patch_call_output": true,
+	"computer_call": true, "computer_call_output": true, "web_search_call": true, "file_search_call": true,
+	"code_interpreter_call": true, "image_generation_call": true, "compaction": true,
 }
