@@ -33,14 +33,21 @@ func (f Format) String() string {
 
 // ParseFormat returns the format with a name.
 func ParseFormat(name string) (Format, error) {
-	var names []string
 	for i, p := range protocols {
 		if p.Name == name {
 			return Format(i), nil
 		}
-		names = append(names, p.Name)
 	}
-	return Auto, fmt.Errorf("unknown format %q: use one of %s", name, strings.Join(names, ", "))
+	return Auto, fmt.Errorf("unknown format %q: use one of %s", name, strings.Join(FormatNames(), ", "))
+}
+
+// FormatNames returns the names of all formats.
+func FormatNames() []string {
+	names := make([]string, len(protocols))
+	for i, p := range protocols {
+		names[i] = p.Name
+	}
+	return names
 }
 
 // detect determines a body's format from what only one protocol has. If nothing

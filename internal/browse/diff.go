@@ -78,13 +78,6 @@ type bodyPart struct {
 	message *chat.Message
 }
 
-// contentMembers are the members of a body that are compared part by part.
-var contentMembers = map[wire.Format][]string{
-	wire.Anthropic: {"system", "tools", "messages"},
-	wire.Chat:      {"tools", "functions", "messages"},
-	wire.Responses: {"instructions", "tools", "input"},
-}
-
 func readBody(body []byte) (*sentBody, error) {
 	read, err := wire.Read(body, wire.Auto, wire.Limits{})
 	if err != nil {
@@ -92,8 +85,9 @@ func readBody(body []byte) (*sentBody, error) {
 	}
 	counter := TextCounter()
 	c := &sentBody{}
+	p := read.Format.Protocol()
 	for _, m := range read.Members() {
-		if !slices.Contains(contentMembers[read.Format], m.Name) {
+		if m.Name != p.List && m.Name != p.System && !slices.Contains(p.Tools, m.Name) {
 			c.fields = append(c.fields, bodyPart{sum: timeline.HashOf(compacted(m.Raw)), role: "field", name: m.Name, text: string(m.Raw), lines: func() []string { return jsonLines(m.Raw) }})
 		}
 	}

@@ -28,7 +28,6 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/proxy"
-	"github.com/oriel-context/oriel/wire"
 )
 
 // Tracer makes the spans of calls. It is safe for concurrent use.
@@ -72,16 +71,15 @@ type call struct {
 	finished bool
 }
 
-// routes are the paths of calls, without what clients put before them.
-var routes = map[wire.Format]string{wire.Anthropic: "/v1/messages", wire.Chat: "/v1/chat/completions", wire.Responses: "/v1/responses"}
-
 // Begin implements proxy.Tracer.
 func (t *Tracer) Begin(s proxy.TraceStart) proxy.Trace {
 	parent := t.context.Extract(context.Background(), propagation.HeaderCarrier(s.Header))
 	c := &call{t: t, TraceStart: s, parented: trace.SpanContextFromContext(parent).IsValid()}
 	c.Header = nil // it has keys
-	c.ctx, c.server = t.tracer.Start(parent, "POST "+routes[s.Format], trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(s.Began), trace.WithAttributes(
-		attribute.String("http.request.method", http.MethodPost), attribute.String("http.route", routes[s.Format]), attribute.String("oriel.call", s.ID)))
+	route := s.Format.Protocol().Route
+	c.ctx, c.server = t.tracer.Start(parent, "POST "+route, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(s.Began),
+		trace.WithAttributes(attribute.String("http.request.method", http.MethodPost), attribute.String("http.route", route),
+			attribute.String("oriel.call", s.ID)))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.calls) < maxCalls {

@@ -39,7 +39,7 @@ func (s *request) changed(body []byte) bool { return !sameBytes(body, s.Body.Dat
 // replaces a message, and from a message that is left out to the nearest one
 // before it that is sent.
 func (s *request) remark(pieces []wire.Piece) (out []wire.Piece, changed bool, err error) {
-	if s.Body.Format == wire.Responses {
+	if !s.Body.Format.Protocol().MarksCache {
 		return pieces, false, nil
 	}
 	out = slices.Clone(pieces)
