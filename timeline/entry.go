@@ -18,7 +18,8 @@ const (
 	// content, or plain text.
 	FormatItem = "item"
 	// FormatAnthropic, FormatOpenAI and FormatResponses are elements of the
-	// message lists in request bodies of these protocols.
+	// message lists in request bodies of these protocols. All protocols of package
+	// wire have a format here, with the name that they have there.
 	FormatAnthropic = "anthropic"
 	FormatOpenAI    = "openai"
 	FormatResponses = "responses"
@@ -56,13 +57,10 @@ func (m *Message) Chat() (chat.Message, error) {
 }
 
 func (m *Message) chat() (chat.Message, error) {
+	if f, ok := wire.ByName(m.Format); ok {
+		return readWire(f, m.Raw)
+	}
 	switch m.Format {
-	case FormatAnthropic:
-		return readWire(wire.Anthropic, m.Raw)
-	case FormatOpenAI:
-		return readWire(wire.Chat, m.Raw)
-	case FormatResponses:
-		return readWire(wire.Responses, m.Raw)
 	case FormatItem:
 		return m.item(), nil
 	case FormatAider:

@@ -16,6 +16,7 @@ import (
 	"github.com/oriel-context/oriel/internal/importer"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
 )
 
 // shells are the shells that completions can be written for.
@@ -82,7 +83,7 @@ func flagValues() map[string][]string {
 	for _, f := range importer.Formats() {
 		imports = append(imports, string(f))
 	}
-	bodies := []string{"auto", "anthropic", "openai", "responses", "trajectory"}
+	bodies := wire.FormatNames()
 	return map[string][]string{
 		"any condense":  {"behind", "inline"},
 		"any encoding":  bpe.Names(),

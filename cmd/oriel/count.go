@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -42,7 +43,7 @@ With --text the input is plain text, and one number is printed.`,
 		Args: oneFile,
 	}
 	f := cmd.Flags()
-	f.StringVar(&format, "format", "auto", "`form` of the body: auto, anthropic, openai, responses, trajectory")
+	f.StringVar(&format, "format", "auto", "`form` of the body: "+strings.Join(wire.FormatNames(), ", "))
 	f.StringVar(&model, "model", "", "`model` to count for (default: the one that the body names)")
 	f.StringVar(&encoding, "encoding", "", "`encoding` to count a text with (default o200k_base)")
 	f.BoolVar(&text, "text", false, "the input is plain text: print one number")

@@ -58,7 +58,7 @@ trajectory for --format trajectory.`,
 		Args: oneFile,
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.format, "format", "auto", "`form` of the body: auto, anthropic, openai, responses, trajectory")
+	f.StringVar(&o.format, "format", "auto", "`form` of the body: "+strings.Join(wire.FormatNames(), ", "))
 	f.StringVar(&o.Model, "model", "", "`model` to fit to (default: the one that the body names)")
 	f.IntVar(&o.Window, "window", 0, "the model's context window in `tokens` (default: from the model table)")
 	f.IntVar(&o.Reserve, "reserve", 0, "`tokens` kept for the reply (default: the request's own limit, or 8192)")

@@ -50,14 +50,12 @@ func readBodies(ctx context.Context, s *source, r io.Reader, to taker) error {
 
 func readBody(d document, f Format) ([]timeline.Message, call, error) {
 	c := call{Format: f, Model: d.root.Get("model").Str()}
-	wf, key, system := wire.Chat, "messages", ""
-	switch f {
-	case Anthropic:
-		wf, system = wire.Anthropic, "system"
-	case Responses:
-		wf, key, system = wire.Responses, "input", "instructions"
+	form, ok := wire.ByName(string(f))
+	if !ok { // the form of most servers
+		form = wire.Chat
 	}
-	if _, err := wire.Read(lenient.Mend(d.data), wf, wire.Limits{Bytes: timeline.MaxContent}); err != nil {
+	key, system := form.Protocol().List, form.Protocol().System
+	if _, err := wire.Read(lenient.Mend(d.data), form, wire.Limits{Bytes: timeline.MaxContent}); err != nil {
 		return nil, c, brokenLine(err.Error())
 	}
 	var messages []timeline.Message

@@ -26,7 +26,8 @@ const (
 	// ClaudeCode is a session of Claude Code: one event per line.
 	ClaudeCode Format = "claude-code"
 	// OpenAI, Anthropic and Responses are request bodies: a single one, or the
-	// successive calls of one conversation as a list or as lines.
+	// successive calls of one conversation as a list or as lines. They and the bodies of
+	// other protocols have the names of wire's formats.
 	OpenAI    Format = "openai"
 	Anthropic Format = "anthropic"
 	Responses Format = "responses"
@@ -52,7 +53,11 @@ const (
 
 // Formats returns all formats except Auto.
 func Formats() []Format {
-	return []Format{ClaudeCode, Codex, GeminiCLI, QwenCode, OpenCode, Cline, Aider, ChatGPT, ClaudeAI, OpenAI, Anthropic, Responses, Generic, Locomo, Beam}
+	all := []Format{ClaudeCode, Codex, GeminiCLI, QwenCode, OpenCode, Cline, Aider, ChatGPT, ClaudeAI}
+	for _, f := range wire.Protocols() {
+		all = append(all, ofWire(f))
+	}
+	return append(all, Generic, Locomo, Beam)
 }
 
 func formatList() string {
@@ -76,7 +81,11 @@ func ParseFormat(name string) (Format, error) {
 	return Auto, fmt.Errorf("unknown format %q: use one of auto, %s", name, formatList())
 }
 
-func (f Format) isBody() bool { return f == OpenAI || f == Anthropic || f == Responses }
+// isBody reports whether a format is that of request bodies.
+func (f Format) isBody() bool {
+	_, ok := wire.ByName(string(f))
+	return ok
+}
 
 // isSession reports whether agents write a format whose sessions may have been recorded under
 // another name. Claude Code and Codex have always sent the names of theirs.
@@ -353,16 +362,12 @@ func formatOf(root rawjson.Value) Format {
 	return Auto
 }
 
+// ofWire returns the format of a protocol's bodies.
 func ofWire(f wire.Format) Format {
-	switch f {
-	case wire.Anthropic:
-		return Anthropic
-	case wire.Chat:
-		return OpenAI
-	case wire.Responses:
-		return Responses
+	if !f.IsProtocol() {
+		return Auto
 	}
-	return Auto
+	return Format(f.String())
 }
 
 // hasTurns reports whether nested lists contain turns of BEAM.
