@@ -9,7 +9,7 @@ import (
 // routing holds the settings that may change while requests run: where requests go and who
 // may send them. Running requests keep their upstream.
 type routing struct {
-	upstreams [2]*upstream // by vendor
+	upstreams [len(vendors)]*upstream
 	tokens    tokens
 	tenants   int // number of tenants of the tokens
 	origins   []string
@@ -19,11 +19,11 @@ type routing struct {
 func newRouting(o Options) (*routing, error) {
 	r := &routing{origins: o.Origins, calls: o.CallsPerMinute}
 	var err error
-	if r.upstreams[openAI], err = parseUpstream(openAI, "OpenAI", cmp.Or(o.OpenAI, DefaultOpenAI)); err != nil {
-		return nil, err
-	}
-	if r.upstreams[anthropic], err = parseUpstream(anthropic, "Anthropic", cmp.Or(o.Anthropic, DefaultAnthropic)); err != nil {
-		return nil, err
+	for v, base := range [len(vendors)]string{openAI: o.OpenAI, anthropic: o.Anthropic} {
+		r.upstreams[v], err = parseUpstream(vendor(v), vendors[v].title, cmp.Or(base, vendors[v].base))
+		if err != nil {
+			return nil, err
+		}
 	}
 	if r.tokens, err = newTokens(o.Tokens); err != nil {
 		return nil, err

@@ -3,6 +3,8 @@ package proxy
 import (
 	"encoding/json"
 	"net/http"
+
+	"github.com/oriel-context/oriel/wire"
 )
 
 // refusal is Oriel's own error response, in the vendor's format, so that SDKs raise
@@ -15,50 +17,15 @@ type refusal struct {
 
 func (f *refusal) Error() string { return f.message }
 
-// refuse writes f in the format of vendor v.
-func refuse(w http.ResponseWriter, v vendor, f *refusal) {
-	var body any
-	if v == anthropic {
-		body = struct {
-			Type  string `json:"type"`
-			Error any    `json:"error"`
-		}{"error", struct {
-			Type    string `json:"type"`
-			Message string `json:"message"`
-		}{anthropicType(f.status), "oriel: " + f.message}}
-	} else {
-		body = struct {
-			Error any `json:"error"`
-		}{struct {
-			Message string  `json:"message"`
-			Type    string  `json:"type"`
-			Param   *string `json:"param"`
-			Code    string  `json:"code"`
-		}{"oriel: " + f.message, "oriel_error", nil, f.kind}}
-	}
+// refuse writes f in the form of a protocol.
+func refuse(w http.ResponseWriter, form wire.Format, f *refusal) {
+	body := form.Protocol().Refusal(f.status, f.kind, "oriel: "+f.message)
 	h := w.Header()
 	if f.status == http.StatusTooManyRequests && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", "1")
 	}
 	h.Set("X-Oriel-Action", joinAction(h.Get("X-Oriel-Action"), "error"))
-	writeJSON(w, f.status, body)
-}
-
-// anthropicType returns Anthropic's error type for a status.
-func anthropicType(status int) string {
-	switch status {
-	case http.StatusBadRequest, http.StatusRequestTimeout:
-		return "invalid_request_error"
-	case http.StatusUnauthorized:
-		return "authentication_error"
-	case http.StatusForbidden:
-		return "permission_error"
-	case http.StatusNotFound:
-		return "not_found_error"
-	case http.StatusTooManyRequests:
-		return "rate_limit_error"
-	}
-	return "api_error"
+	writeBody(w, f.status, body)
 }
 
 // joinAction adds an action to a list; "none" disappears beside another action.
@@ -75,6 +42,10 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	if err != nil { // impossible for these types
 		status, body = http.StatusInternalServerError, []byte(`{}`)
 	}
+	writeBody(w, status, body)
+}
+
+func writeBody(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")

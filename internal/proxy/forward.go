@@ -419,12 +419,7 @@ func (x *exchange) failed(err error) {
 }
 
 // setting returns the setting that changes the upstream.
-func (u *upstream) setting() string {
-	if u.vendor == anthropic {
-		return "--upstream-anthropic or $ORIEL_UPSTREAM_ANTHROPIC"
-	}
-	return "--upstream-openai or $ORIEL_UPSTREAM_OPENAI"
-}
+func (u *upstream) setting() string { return vendors[u.vendor].setting }
 
 // clientLeft ends an exchange whose client is gone.
 func (x *exchange) clientLeft(err error) {

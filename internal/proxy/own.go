@@ -67,7 +67,7 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 		if strings.HasPrefix(t.path, "/oriel/api/") {
 			refuseProblem(w, f)
 		} else {
-			refuse(w, openAI, f)
+			refuse(w, vendors[openAI].form, f)
 		}
 		return
 	}

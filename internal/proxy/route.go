@@ -18,12 +18,35 @@ const (
 	anthropic
 )
 
+// vendors has a row for each vendor.
+var vendors = [...]struct {
+	// name is the vendor's name in traces and in wire.Protocol, title that in messages.
+	name, title string
+	// base is the public base URL, as in the vendor's SDK.
+	base string
+	// versioned reports whether a base URL ends with the version: https://host/v1.
+	versioned bool
+	// form is a protocol in whose form the vendor's SDK reads errors.
+	form wire.Format
+	// setting is the setting that changes the base URL.
+	setting string
+}{
+	openAI: {"openai", "OpenAI", DefaultOpenAI, true, wire.Chat, "--upstream-openai or $ORIEL_UPSTREAM_OPENAI"},
+	anthropic: {"anthropic", "Anthropic", DefaultAnthropic, false, wire.Anthropic,
+		"--upstream-anthropic or $ORIEL_UPSTREAM_ANTHROPIC"},
+}
+
 // String returns the vendor's name as traces have it.
-func (v vendor) String() string {
-	if v == anthropic {
-		return "anthropic"
+func (v vendor) String() string { return vendors[v].name }
+
+// vendorNamed returns the vendor with a name.
+func vendorNamed(name string) vendor {
+	for v := range vendors {
+		if vendors[v].name == name {
+			return vendor(v)
+		}
 	}
-	return "openai"
+	return openAI
 }
 
 // upstream is the destination of a vendor's calls.
@@ -136,11 +159,8 @@ func vendorOf(path string, format wire.Format, h http.Header) vendor {
 	if hasAnthropicKey(h) {
 		return anthropic
 	}
-	switch format {
-	case wire.Anthropic:
-		return anthropic
-	case wire.Chat, wire.Responses:
-		return openAI
+	if format.IsProtocol() {
+		return vendorNamed(format.Protocol().Vendor)
 	}
 	if path == "/" && len(h["Authorization"]) == 0 { // Claude Code asks for it when it starts, without a key
 		return anthropic
@@ -167,14 +187,13 @@ func hasAnthropicKey(h http.Header) bool {
 		})
 }
 
-// form returns the vendor whose error format the client reads: that of its SDK, wherever
-// the request goes.
-func (t *route) form() vendor {
-	switch t.format {
-	case wire.Chat, wire.Responses:
-		return openAI
+// form returns the protocol in whose form the client reads errors: that of its SDK,
+// wherever the request goes.
+func (t *route) form() wire.Format {
+	if t.format.IsProtocol() {
+		return t.format
 	}
-	return t.vendor
+	return vendors[t.vendor].form
 }
 
 // versionless returns a path without a leading /v1.
@@ -205,7 +224,7 @@ func (u *upstream) target(path, query string, forceQuery bool) *url.URL {
 	case base != "" && base != "/v1" && strings.HasPrefix(path, base+"/"):
 		rest = path[len(base):]
 	case !versioned && !isResource(path):
-	case u.vendor == openAI && base != "":
+	case vendors[u.vendor].versioned && base != "":
 	case strings.HasSuffix(base, "/v1"):
 	default:
 		base += "/v1"

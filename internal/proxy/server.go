@@ -436,7 +436,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // reports why the history is failing, which may name files, and what concerns all tenants.
 func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, whole bool) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		refuse(w, openAI, &refusal{http.StatusMethodNotAllowed, "method_not_allowed", "use GET"})
+		refuse(w, vendors[openAI].form, &refusal{http.StatusMethodNotAllowed, "method_not_allowed", "use GET"})
 		return
 	}
 	answer := struct {
