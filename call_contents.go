@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/wire"
 )
 
 // contents are the bytes that the record of a call refers to.
@@ -73,14 +72,11 @@ func (c *Call) keepTop(e *entry, top *contents) {
 	for i := range c.system {
 		e.System = append(e.System, top.keep(c.system[i].Raw))
 	}
-	list, system := "messages", "system"
-	if c.body.Format == wire.Responses {
-		list, system = "input", "instructions"
-	}
+	p := c.body.Format.Protocol()
 	rest := fields{keep: top.keep, clean: c.secrets().Clean}
 	for _, m := range c.body.Members() {
 		switch {
-		case m.Name == list, m.Name == system && e.Apart > 0:
+		case m.Name == p.List, m.Name == p.System && e.Apart > 0:
 		case m.Name == "tools" && e.Tools == "":
 			e.Tools = top.keepStripped(m.Raw, &c.calls.bare)
 		default:

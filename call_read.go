@@ -144,11 +144,12 @@ func (r *reader) content(hash string) []byte {
 // body restores a request.
 func (r *reader) body(e *entry, at timeline.Place) []byte {
 	var list [][]byte
-	system := "system"
-	name := "messages"
-	if e.Format == timeline.FormatResponses {
-		system, name = "instructions", "input"
+	form, ok := wire.ByName(e.Format)
+	if !ok {
+		r.err = fmt.Errorf("its protocol is %q, which this program does not know", e.Format)
+		return nil
 	}
+	system, name := form.Protocol().System, form.Protocol().List
 	var top [][]byte
 	for _, hash := range e.System[:min(e.Apart, len(e.System))] {
 		top = append(top, r.content(hash))

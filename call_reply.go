@@ -142,7 +142,7 @@ func (c *Call) end(err error) {
 		c.giveUp()
 	}
 	id := reply.ID
-	if c.body.Format != wire.Responses || len(id) > clip.Name {
+	if !c.body.Format.Protocol().NamesReplies || len(id) > clip.Name {
 		id = ""
 	}
 	identities := c.calls.index.Done(c.thread, messages, id)

@@ -38,15 +38,10 @@ func readBody(raw []byte, f wire.Format) (*wire.Body, error) {
 // stored: items that name tool servers have no credentials.
 func chainOf(body *wire.Body) (system, chain []chat.Message) {
 	system, chain = thread.Chain(body.Messages)
-	if body.Format != wire.Responses {
-		return system, chain
-	}
+	bare := body.Format.Protocol().Bare
 	shared := true
 	for i := range chain {
-		if plainItems[chain[i].Type] {
-			continue
-		}
-		raw := secret.StripItem(chain[i].Raw)
+		raw := bare(&chain[i])
 		if len(raw) == len(chain[i].Raw) && &raw[0] == &chain[i].Raw[0] {
 			continue
 		}
@@ -61,14 +56,6 @@ func chainOf(body *wire.Body) (system, chain []chat.Message) {
 		chain[i] = clean
 	}
 	return system, chain
-}
-
-// plainItems are the kinds of items that name no server.
-var plainItems = map[string]bool{
-	"": true, "message": true, "reasoning": true, "item_reference": true, "function_call": true, "function_call_output": true, "custom_tool_call": true,
-	"custom_tool_call_output": true, "local_shell_call": true, "local_shell_call_output": true, "shell_call": true, "shell_call_output": true,
-	"apply_patch_call": true, "apply_patch_call_output": true, "computer_call": true, "computer_call_output": true, "web_search_call": true,
-	"file_search_call": true, "code_interpreter_call": true, "image_generation_call": true, "compaction": true,
 }
 
 // clean returns a text of the provider, or of the way to it, as it is stored: without the
