@@ -1,6 +1,7 @@
 package oriel_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -11,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/oriel-context/oriel/wire"
 )
 
 const module = "github.com/oriel-context/oriel"
@@ -377,3 +380,62 @@ func TestArchitectureNamesEveryLayer(t *testing.T) {
 		}
 	}
 }
+
+// What depends on the protocol is a part of wire.Protocol: outside package wire nothing
+// compares a format with a protocol's, and no table has protocols as its keys. Checks and
+// material for tests may.
+func TestPackagesAskTheProtocol(t *testing.T) {
+	formats := map[string]bool{"timeline.FormatAnthropic": true, "timeline.FormatOpenAI": true, "timeline.FormatResponses": true}
+	for _, f := range wire.Protocols() {
+		formats["wire."+constants[f]] = true
+	}
+	if len(formats) != 3+len(wire.Protocols()) {
+		t.Fatalf("formats are %v: name the constant of each protocol in constants", formats)
+	}
+	is := func(e ast.Expr) bool {
+		s, ok := e.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		x, ok := s.X.(*ast.Ident)
+		return ok && formats[x.Name+"."+s.Sel.Name]
+	}
+	packages(t, func(dir string, files []string) {
+		for _, skip := range []string{"wire", "internal/check", "internal/test", "tools"} {
+			if dir == skip || strings.HasPrefix(dir, skip+"/") {
+				return
+			}
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			set := token.NewFileSet()
+			f, err := parser.ParseFile(set, file, nil, 0)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				var asked []ast.Expr
+				switch n := n.(type) {
+				case *ast.CaseClause:
+					asked = n.List
+				case *ast.BinaryExpr:
+					if n.Op == token.EQL || n.Op == token.NEQ {
+						asked = []ast.Expr{n.X, n.Y}
+					}
+				case *ast.KeyValueExpr:
+					asked = []ast.Expr{n.Key}
+				}
+				if slices.ContainsFunc(asked, is) {
+					t.Errorf("%s: decides by the protocol: make it a part of wire.Protocol", set.Position(n.Pos()))
+				}
+				return true
+			})
+		}
+	})
+}
+
+// constants are the names of the protocols' formats in package wire.
+var constants = map[wire.Format]string{wire.Anthropic: "Anthropic", wire.Chat: "Chat", wire.Responses: "Responses"}
