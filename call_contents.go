@@ -73,7 +73,7 @@ func (c *Call) keepTop(e *entry, top *contents) {
 		e.System = append(e.System, top.keep(c.system[i].Raw))
 	}
 	p := c.body.Format.Protocol()
-	rest := fields{keep: top.keep, clean: c.secrets().Clean}
+	rest := fields{keep: top.keep, keys: c.secrets()}
 	for _, m := range c.body.Members() {
 		switch {
 		case m.Name == p.List, m.Name == p.System && e.Apart > 0:
@@ -85,6 +85,6 @@ func (c *Call) keepTop(e *entry, top *contents) {
 	}
 	e.Rest = rest.json()
 	if frame := c.body.Frame(); frame != nil {
-		e.Frame = top.keep(frame)
+		e.Frame = top.keep(rest.keys.Replace(frame, hashed))
 	}
 }

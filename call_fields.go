@@ -7,6 +7,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -15,9 +16,9 @@ import (
 // compresses and keeps once; small ones stay in the record. Their order is kept.
 type fields struct {
 	keep   func([]byte) string
-	clean  func(string) string // takes keys of the call out of a text
-	pieces []json.RawMessage   // objects, and hashes of contents that are objects
-	run    []byte              // the fields that are not yet in pieces, as an object
+	keys   secret.Keys       // of the call
+	pieces []json.RawMessage // objects, and hashes of contents that are objects
+	run    []byte            // the fields that are not yet in pieces, as an object
 }
 
 const (
@@ -32,7 +33,8 @@ const (
 
 func (f *fields) add(name string, raw []byte) {
 	quoted, _ := json.Marshal(name) // a string never fails
-	member := withoutSecrets(fmt.Appendf(nil, "{%s:%s}", quoted, f.clipField(name, raw)))
+	member := f.keys.Replace(fmt.Appendf(nil, "{%s:%s}", quoted, f.clipField(name, raw)), hashed)
+	member = withoutSecrets(member)
 	if len(member) >= ownContent && len(f.pieces) < maxPieces {
 		f.flush()
 		f.content(member)
@@ -45,9 +47,12 @@ func (f *fields) add(name string, raw []byte) {
 	f.run = append(append(f.run[:len(f.run)-1], ','), member[1:]...)
 }
 
-// clipField returns the value of a field. A name that contains a key of the call is replaced
-// by its hash, as in hints. An overlong number or name becomes a string of at most clip.Name
-// bytes with a note.
+// hashed returns what is kept of a text that contains a key of the call, as of hints: clients
+// may use their key as a name, and names still tell calls apart.
+func hashed(text string) string { return timeline.HashOf([]byte(text)).String() }
+
+// clipField returns the value of a field. An overlong number or name becomes a string of at
+// most clip.Name bytes with a note.
 func (f *fields) clipField(name string, raw []byte) []byte {
 	if len(raw) <= clip.Name && !nameFields[name] {
 		return raw
@@ -78,10 +83,7 @@ func (f *fields) clipValue(v rawjson.Value, name bool) []byte {
 	text := ""
 	switch kind := v.Kind(); {
 	case kind == rawjson.String && name:
-		text = v.Str()
-		if start := text[:min(len(text), maxName)]; f.clean(start) != start { // the rest is not kept
-			text = timeline.HashOf([]byte(text)).String()
-		} else if len(text) <= maxName {
+		if text = v.Str(); len(text) <= maxName {
 			return raw
 		}
 	case len(raw) > clip.Name && kind == rawjson.Number:

@@ -142,6 +142,12 @@ func TestKeysInFieldsThatNameAreNotKept(t *testing.T) {
 	w.call("/v1/chat/completions",
 		`{"model":"m","user":"`+key+`","prompt_cache_key":"of `+key+`","safety_identifier":"sk-LEAK\u002d7f3a91c0d2e4",`+messages+`}`, "Authorization",
 		"Bearer "+key)
+	for _, field := range []string{
+		`"session_id":"` + key + `"`, `"conversation_id":"` + key + `"`, `"extra_body":{"of":[{"` + key + `":1},"x/` + key + `"]}`, `"` + key + `":1`,
+		`"response_format":{"type":"text","note":"` + strings.Repeat("long ", 200) + key + `"}`,
+	} {
+		w.call("/v1/chat/completions", `{"model":"m",`+field+`,`+messages+`}`, "Authorization", "Bearer "+key)
+	}
 	w.call("/v1/chat/completions", `{"model":"m","user":"USER-BY-NAME","metadata":{ "a":"PLAIN-NAME" },`+messages+`}`, "Authorization", "Bearer "+key)
 	for where, text := range w.outputs() {
 		if strings.Contains(text, "7f3a91") {
