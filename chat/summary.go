@@ -110,9 +110,9 @@ const compactionTrigger = "compaction_trigger"
 // say first that no tool may be called.
 const summaryHead = 1000
 
-// summaryElement matches the beginning of an element in which Cline and LangChain put the
-// request.
-var summaryElement = regexp.MustCompile(`(?i)^<(?:explicit_instructions type="summarize_task"|role)>\s*`)
+// summaryElement matches the beginning of an element in which Cline, LangChain and AgentScope
+// put the request.
+var summaryElement = regexp.MustCompile(`(?i)^<(?:explicit_instructions type="summarize_task"|role|system-hint)>\s*`)
 
 // answerElement matches the tags of elements in which the answer is to stand. A prompt speaks
 // of them before it shows them.
@@ -120,7 +120,7 @@ var answerElement = regexp.MustCompile(`</?(analysis|summary|state_snapshot)>`)
 
 // summaryPrompt matches what agents ask for: Claude Code, Copilot, Cline, Roo Code and
 // Continue; Codex; opencode and Kilo; Qwen Code and Gemini CLI; Goose; LangChain, LangGraph
-// and Strands. Words that stand in the middle of a sentence are somebody's words about a
+// and Strands; Anthropic's SDKs, AgentScope, Semantic Kernel and Pi. Words that stand in the middle of a sentence are somebody's words about a
 // summary.
 var summaryPrompt = regexp.MustCompile(`(?im)(?:^|[.!:] |\n)\W*(?:` + strings.Join([]string{
 	`(?:now, )?your (?:urgent )?task is to create a (?:comprehensive|detailed|concise)[a-z, ]{0,24} summary of (?:the|this|our) ` +
@@ -138,4 +138,7 @@ var summaryPrompt = regexp.MustCompile(`(?im)(?:^|[.!:] |\n)\W*(?:` + strings.Jo
 	`first, reason in your scratchpad\. then, generate the state_snapshot`,
 	`an llm context limit was reached when a user was in a working session`,
 	`context extraction assistant\s*</role>`,
+	`(?:now )?write a continuation summary that will allow you`,
+	`provide a concise and complete summari[sz]ation of the entire dialog that does not exceed`,
+	`the messages (?:above|below) are (?:a conversation to summari[sz]e|new conversation messages to incorporate into the existing summary)`,
 }, "|") + `)`)

@@ -30,7 +30,20 @@ func TestRequestsForTheSummaryOfAHistory(t *testing.T) {
 		"LangGraph, again":         "This is a summary of the conversation to date: A did B.\n\nExtend the summary by taking into account the new messages above:",
 		"LangChain's guide":        "Distill the above chat messages into a single summary message. Include as many specific details as you can.",
 		"Strands":                  "Please summarize this conversation.",
-		"a person":                 "please summarize our conversation so far",
+		"Anthropic's SDKs": "You have been working on the task described above but have not yet completed it. Write a continuation summary that will allow you " +
+			"(or another instance of yourself) to resume work efficiently in a future context window where the conversation history will be replaced with this summary.",
+		"AgentScope": "<system-hint>You have been working on the task described above but have not yet completed it. Now write a continuation summary " +
+			"that will allow you to resume work efficiently in a future context window</system-hint>",
+		"Semantic Kernel": "Provide a concise and complete summarization of the entire dialog that does not exceed 5 sentences.\n\nThis summary must always:",
+		"Pi":              "The messages above are a conversation to summarize. Create a structured context checkpoint summary that another LLM will use to continue the work.",
+		"Pi, again":       "The messages above are NEW conversation messages to incorporate into the existing summary provided in <previous-summary> tags.",
+		"Roo Code": "CRITICAL: This summarization request is a SYSTEM OPERATION, not a user message.\nThe goal is for work to continue seamlessly after condensation.\n\n" +
+			"Your task is to create a detailed summary of the conversation so far",
+		"Roo Code, its last message": "Summarize the conversation so far, as described in the prompt instructions.",
+		"Zed":                        "Generate a detailed summary of this conversation. Include:\n1. A brief overview of what was discussed",
+		"Crush":                      "Provide a detailed summary of our conversation above.\n\n## Current Todo List",
+		"Continue":                   "Please provide a concise summary of our conversation so far, capturing the key context, decisions made, and current state.",
+		"a person":                   "please summarize our conversation so far",
 	} {
 		if !asks(User, "", text) {
 			t.Errorf("%s is not recognised", name)
@@ -52,6 +65,10 @@ func TestRequestsForTheSummaryOfAHistory(t *testing.T) {
 		"Write a summary of the conversation between Ann and Bob in notes.md.",
 		"Summarize the conversation between Ann and Bob in notes.md.",
 		"Summarize the report.",
+		"Write a continuation of the summary in notes.md.",
+		"You have been working on the task described above. Is it done?",
+		"The messages above are from my colleague. What do they want?",
+		"Provide a concise and complete summarization of the entire dialog of the play.",
 		"This session is being continued from a previous conversation that ran out of context.",
 		"Read this:\n" + strings.Repeat("x ", 600) + "\nYour task is to create a detailed summary of the conversation so far.",
 		"",
