@@ -94,7 +94,7 @@ func (c *Call) showBy() {
 // prepare makes recall read and embed, in the background, a conversation of which something
 // is not sent, so that the next question finds it.
 func (c *Call) prepare() {
-	if c.calls.o.Recall == nil || c.shown == nil || c.shown.Cut == nil && !c.shown.Lacks || c.thread.Stay {
+	if c.calls.o.Recall == nil || c.shown == nil || !c.shown.Lacks && (c.shown.Cut == nil || c.thread.Stay) {
 		return
 	}
 	where := recall.Where{Tenant: c.thread.Tenant, Conversation: c.thread.Conversation}

@@ -64,7 +64,7 @@ func (t *tenant) transplant(k *conversation, to *namespace) {
 	}
 	from := k.space
 	t.removeBranches(k)
-	from.recent = without(from.recent, k)
+	from.recent, from.summed = without(from.recent, k), without(from.summed, k)
 	from.count--
 	t.tidy(from)
 	k.space = to
@@ -79,6 +79,9 @@ func (t *tenant) transplant(k *conversation, to *namespace) {
 	}
 	for i := range marks {
 		t.addPlan(k, &marks[i], paths[i])
+	}
+	if k.summary != nil {
+		to.summed = latest(to.summed, k, mostSummaries)
 	}
 	to.count++
 	first := k.branches[0].tip.up(1).last().identity

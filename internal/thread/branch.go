@@ -27,6 +27,7 @@ type conversation struct {
 	replies []string
 	used    time.Time
 	calls   int // in flight
+	summing int // of these, requests for a summary
 	held    int // calls that are not written yet
 	size    int // as accounted, without messages
 	idle    *list.Element
@@ -47,6 +48,8 @@ type conversation struct {
 	// both, and the record that identifies it, are written.
 	continues         string
 	continued, stored bool
+	// summary is the latest that its agent asked for; see quoted.
+	summary []summaryLine
 	// head is where the last written call left the conversation's head; the zero place if
 	// this process has written none.
 	head timeline.Place

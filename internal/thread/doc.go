@@ -14,6 +14,8 @@
 //   - A request that begins with a summary, in the session of a long
 //     conversation, is a new conversation that continues the old one. The
 //     request for the summary leaves the end of the old one where it was.
+//   - A request that begins with what a model wrote when its agent asked it for a
+//     summary is a new conversation that continues that one, too.
 //   - The same history under a very different system prompt is a branch that
 //     does not move the conversation's head, unless it continues from the very
 //     end.
@@ -59,7 +61,9 @@
 // # Caveats
 //
 // The provider's ids of replies are lost in a restart: a request that
-// continues from one by its id alone then begins a new conversation.
+// continues from one by its id alone then begins a new conversation. So are the
+// summaries that models wrote: a history that begins with one of them, and of
+// which nothing else is left, is then a new conversation if no session is named.
 //
 // A reply that was not sent back before a restart is recognised afterwards
 // only in the same words and white space; otherwise its echo is a branch of the same

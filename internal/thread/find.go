@@ -149,6 +149,10 @@ func (t *tenant) find(n *namespace, r *Request, p place) *Thread {
 	if a := trimmed(); a != nil {
 		return t.align(r, p.depth, a)
 	}
+	if old := t.quoted(n, r, p); old != nil {
+		old.continued = true
+		return t.begin(n, r, p, old.name)
+	}
 	if b != nil && p.depth < all && r.Hints.Session != "" && !b.sketch.Differs(&r.Sketch) {
 		return t.join(r, b, p, Branched) // another second message, in the same session
 	}
@@ -212,8 +216,8 @@ func (t *tenant) follow(n *namespace, r *Request, b *branch, p place, trimmed fu
 		}
 		// The prompt of an agent may change completely, with the documents in
 		// it. A request that continues from the very end comes from the same
-		// agent.
-		if !whole && p == b.tip && b.of.calls == 0 {
+		// agent, unless it asks for a summary: agents have a prompt of its own for that.
+		if !whole && p == b.tip && b.of.calls == 0 && !r.compacts {
 			b.sketch = r.Sketch
 			return t.join(r, b, p, Continued)
 		}
@@ -226,6 +230,9 @@ func (t *tenant) follow(n *namespace, r *Request, b *branch, p place, trimmed fu
 		}
 		if a := trimmed(); a != nil && a.branch.of == b.of {
 			return t.align(r, p.depth, a)
+		}
+		if t.quoted(n, r, p) != nil {
+			return nil
 		}
 		return t.join(r, b, p, Branched)
 	case ends: // the last request again
@@ -308,6 +315,7 @@ func (b *branch) thread(r *Request, kind Kind) *Thread {
 	th := &Thread{
 		Tenant: r.Tenant, Conversation: k.name, Kind: kind, Stay: b.side, Moves: k.moves, Continues: k.continues,
 		space: k.space.key, sketch: k.sketch, stored: k.stored, of: k, branch: b, at: b.tip, common: b.tip.depth,
+		sums: r.compacts && r.answered(),
 	}
 	if b.stored != (timeline.Place{}) {
 		th.common = b.common
@@ -336,7 +344,7 @@ func (t *tenant) compacted(n *namespace, r *Request, p place) *conversation {
 		t.work++
 		size := k.longest()
 		// The agent itself has said more than its helpers.
-		if (size >= long || k.continues != "") && (p.depth == 0 || size > len(r.Messages) && p.depth*2 < size) && !k.continued && !k.sketch.Differs(&r.Sketch) && (best == nil || size > best.longest()) {
+		if (size >= long || k.continues != "") && k.compactedAt(r, p) && !k.continued && !k.sketch.Differs(&r.Sketch) && (best == nil || size > best.longest()) {
 			best = k
 		}
 	}

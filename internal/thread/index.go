@@ -147,6 +147,7 @@ type Thread struct {
 	replied int           // messages of the reply
 	common  int           // messages up to Past that are on the path of the request
 	by      *plan         // by which the request is shown; may be nil
+	sums    bool          // it asks for a summary of the history
 
 	// read is what Find has read of the conversation for this request; nil: nothing.
 	read *timeline.Snapshot
@@ -264,6 +265,9 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	th.Homeless = k.assumed && k.homeless
 	k.calls++
 	k.held++
+	if th.sums {
+		k.summing++
+	}
 	k.used = r.Now
 	t.busy(k)
 	th.at.hold()
@@ -320,7 +324,7 @@ func (t *tenant) early(n *namespace, r *Request, p place) bool {
 			}
 		}
 	}
-	return t.earlyRetold(n, r, p)
+	return t.earlyQuoted(n, r, p) || t.earlyRetold(n, r, p)
 }
 
 // Done ends a call. reply is the model's complete reply, as the messages that
@@ -342,6 +346,10 @@ func (b *Index) Done(th *Thread, reply []chat.Message, id string) (identities []
 	k.calls--
 	if len(reply) > 0 {
 		t.answer(th, reply, steps, id)
+	}
+	if th.sums {
+		k.summing--
+		t.noteSummary(k, reply)
 	}
 	t.grow(-k.space.release(th.at))
 	t.busy(k)

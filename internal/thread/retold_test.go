@@ -55,3 +55,23 @@ func TestTheReplyBehindAReminderIsWaitedFor(t *testing.T) {
 		})
 	}
 }
+
+// A request that begins with a summary waits for the call that writes it.
+func TestTheSummaryThatAHistoryBeginsWithIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPlay(t)
+		s.do("call A : u1")
+		s.do("reply A a1")
+		s.do("call S : u1 a1 uasks")
+		out := make(chan string)
+		go func() {
+			th, err := s.book.Find(ctx, &Request{Tenant: timeline.Local, Messages: s.messages([]string{"apast1", "u2"}), Now: s.now})
+			out <- fmt.Sprint(th.Continues == s.calls["A"].Conversation, " ", th.Kind, " ", err)
+		}()
+		synctest.Wait()
+		s.book.Done(s.calls["S"].Thread, s.messages([]string{"atold1"}), "")
+		if got := <-out; got != "true compacted <nil>" {
+			t.Error(got)
+		}
+	})
+}

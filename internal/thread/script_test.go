@@ -27,7 +27,7 @@ import (
 // _ white space around its text, # a text of Oriel's in its place or in the place of its middle, ~ a note of the client in place of a
 // result. Others are what clients
 // make of a reply: - cut off, ! annotated, < in tags, = with other text around its call.
-// "sum…" is a user's message that sums up, "uasks…" asks for that; one that begins with "ulong" or "along" is
+// "sum…" is a user's message that sums up, "uasks…" asks for that, "atold…" is the long answer, and "utold…" and "apast…" are what clients make of the answer with that number; one that begins with "ulong" or "along" is
 // long, one that begins with "ashort" is "Ok.", and "w" before a user's message wraps it in a document. A tool call has the number
 // of its word as its id, or an id that nobody else has if its word begins with "acallid";
 // one of "aslong" has long arguments. A word with "think" is reasoning alone.
@@ -195,6 +195,13 @@ func (s *play) end(name string, reply []chat.Message, id string) {
 	s.book.Stored(c.Thread, true)
 }
 
+// told is what a model answers that is asked to sum up.
+func told(n string) string {
+	return "<analysis>\nThe user and the model did much.\n</analysis>\n\n## What was done, " + n + "\n" +
+		strings.Repeat("- The harbour of "+n+" was read and mended, and its tests pass.\n", 1) +
+		"- What is left of " + n + ": the quay, of which the model was to write next.\n- Nobody may touch the crane of " + n + "."
+}
+
 func resent(messages []chat.Message) []timeline.Resent {
 	out := make([]timeline.Resent, len(messages))
 	for i := range messages {
@@ -238,6 +245,15 @@ func messageOf(word string) string {
 	}
 	if strings.HasPrefix(name, "uasks") {
 		text = "Please create a detailed summary of the conversation so far."
+	}
+	if n, ok := strings.CutPrefix(name, "atold"); ok {
+		text = told(n)
+	}
+	if n, ok := strings.CutPrefix(name, "utold"); ok { // "utold1b" is another message with the same answer
+		text = name + ". What went before, in short:\n\n" + told(n[:1]) + "\n\nGo on from there."
+	}
+	if n, ok := strings.CutPrefix(name, "apast"); ok {
+		text = "[COMPACTED HISTORY]\n" + told(n)
 	}
 	if strings.HasPrefix(name, "ulong") {
 		text = name + " is a request that nobody else makes in these words, for it is long and about something"

@@ -165,7 +165,7 @@ const (
 
 // account updates the size of a conversation besides its messages.
 func (t *tenant) account(k *conversation) {
-	size := conversationSteps + branchSteps*len(k.branches) + 2*len(k.plans) + 2*len(k.replies)
+	size := conversationSteps + branchSteps*len(k.branches) + 2*len(k.plans) + 2*len(k.replies) + len(k.summary)/2
 	for _, b := range k.branches {
 		size += b.takes / stepBytes
 	}
@@ -217,7 +217,7 @@ func (t *tenant) drop(k *conversation) {
 	t.removeBranches(k)
 	t.size.Add(-int64(k.size))
 	t.index.size.Add(-int64(k.size))
-	n.recent = without(n.recent, k)
+	n.recent, n.summed = without(n.recent, k), without(n.summed, k)
 	n.forgot = true
 	n.count--
 	t.tidy(n)

@@ -22,6 +22,8 @@ type namespace struct {
 	tails map[uint64][]*branch
 	// recent are the latest conversations, the latest last.
 	recent []*conversation
+	// summed are the conversations whose agents have asked for a summary, the latest last.
+	summed []*conversation
 	count  int // number of conversations
 	pins   int // number of requests that use it now
 	formed int // number of trunks with forms
