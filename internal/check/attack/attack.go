@@ -25,7 +25,7 @@ type attack struct {
 	run   func(*trial) error
 }
 
-// attacks are in the order of docs/security.md.
+// attacks are in the order of docs/reference/attacks.md.
 var attacks = []attack{
 	{"bombs", "answers of some hundred bytes that unpack to 250 MB, 40 at once in br, gzip, zstd and deflate", bombs},
 	{"large-answers", "20 plain answers of 60 MB at once", largeAnswers},
