@@ -19,7 +19,11 @@ func (x *exchange) checkForeign() *refusal {
 		name = ""
 	}
 	if name == "" && x.up.public() {
-		name = foreignKey(x.r.Header, x.r.URL.RawQuery)
+		if owner := foreignKey(x.up.vendor, x.r.Header, x.r.URL.RawQuery); owner != "" {
+			return &refusal{http.StatusNotFound, "api_not_carried", fmt.Sprintf(
+				"the request has a key for %s, which was not sent to %s: give the vendor's own URL by %s, or use a key for %s",
+				owner, x.up.origin(), vendors[x.up.vendor].setting, vendors[x.up.vendor].title)}
+		}
 	}
 	if name == "" {
 		return nil
@@ -91,8 +95,9 @@ func plainSegments(text string) (all []string) {
 	return all
 }
 
-// foreignKey returns the name of the vendor whose key a request has, as far as keys tell, or "".
-func foreignKey(h http.Header, query string) string {
+// foreignKey returns the name of the vendor whose key a request to a public upstream has, as far
+// as keys tell, or "" if it may be that of the upstream's own vendor.
+func foreignKey(to vendor, h http.Header, query string) string {
 	for pair := range strings.SplitSeq(strings.ReplaceAll(query, ";", "&"), "&") {
 		name, _, _ := strings.Cut(pair, "=")
 		if plain, err := url.QueryUnescape(name); err == nil {
@@ -114,16 +119,28 @@ func foreignKey(h http.Header, query string) string {
 				if key = strings.TrimSpace(key); !found {
 					key = v
 				}
-				switch {
-				case strings.HasPrefix(key, "AIza"), strings.HasPrefix(key, "ya29."):
-					return "the Gemini API"
-				case strings.HasPrefix(key, "ABSK"), strings.HasPrefix(key, "bedrock-api-key-"), strings.HasPrefix(v, "AWS4-"):
+				if strings.HasPrefix(v, "AWS4-") {
 					return "Amazon Bedrock"
+				}
+				for _, k := range foreignKeys {
+					if strings.HasPrefix(key, k.prefix) && (k.of != "OpenAI" || to != openAI) {
+						return k.of
+					}
 				}
 			}
 		}
 	}
 	return ""
+}
+
+// foreignKeys are the forms of keys that no other vendor than the named one makes. Many servers'
+// keys have none of their own.
+var foreignKeys = []struct{ prefix, of string }{
+	{"AIza", "the Gemini API"}, {"ya29.", "the Gemini API"}, {"ABSK", "Amazon Bedrock"}, {"bedrock-api-key-", "Amazon Bedrock"},
+	{"sk-or-", "OpenRouter"}, {"gsk_", "Groq"}, {"xai-", "xAI"}, {"pplx-", "Perplexity"}, {"csk-", "Cerebras"}, {"fw_", "Fireworks"},
+	{"hf_", "Hugging Face"}, {"nvapi-", "NVIDIA"}, {"r8_", "Replicate"}, {"dapi", "Databricks"}, {"vck_", "Vercel"},
+	{"ghp_", "GitHub"}, {"gho_", "GitHub"}, {"ghu_", "GitHub"}, {"ghs_", "GitHub"}, {"github_pat_", "GitHub"},
+	{"sk-proj-", "OpenAI"}, {"sk-svcacct-", "OpenAI"}, {"sk-admin-", "OpenAI"},
 }
 
 // The paths of other vendors' APIs have these, in lower case.
