@@ -7,13 +7,14 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // anthropicMessage reads one element of "messages".
 func (b *Body) anthropicMessage(v rawjson.Value, m *chat.Message) error {
 	var role, content rawjson.Value
 	for k, val := range v.Members() {
-		switch string(key(k)) {
+		switch string(protocol.Key(k)) {
 		case "role":
 			role = val
 		case "content":
@@ -24,11 +25,11 @@ func (b *Body) anthropicMessage(v rawjson.Value, m *chat.Message) error {
 		return err
 	}
 	if !content.Exists() {
-		return missing(v, "content")
+		return protocol.Missing(v, "content")
 	}
 	var err error
 	if m.Parts, err = b.content(content, b.anthropicPart); err != nil {
-		return in(err, "content")
+		return protocol.In(err, "content")
 	}
 	return nil
 }
@@ -37,51 +38,12 @@ func readRole(parent, v rawjson.Value, m *chat.Message) error {
 	switch v.Kind() {
 	case rawjson.String:
 	case rawjson.Invalid:
-		return missing(parent, "role")
+		return protocol.Missing(parent, "role")
 	default:
-		return in(wrong(v, "a string"), "role")
+		return protocol.In(protocol.Wrong(v, "a string"), "role")
 	}
-	m.Role = chat.Role(word(v))
+	m.Role = chat.Role(protocol.Word(v))
 	return nil
-}
-
-// word returns a string value; common values need no allocation.
-func word(v rawjson.Value) string {
-	switch string(v.Raw()) {
-	case `"user"`:
-		return "user"
-	case `"assistant"`:
-		return "assistant"
-	case `"system"`:
-		return "system"
-	case `"developer"`:
-		return "developer"
-	case `"tool"`:
-		return "tool"
-	case `"text"`:
-		return "text"
-	case `"tool_use"`:
-		return "tool_use"
-	case `"tool_result"`:
-		return "tool_result"
-	case `"thinking"`:
-		return "thinking"
-	case `"message"`:
-		return "message"
-	case `"input_text"`:
-		return "input_text"
-	case `"output_text"`:
-		return "output_text"
-	case `"reasoning"`:
-		return "reasoning"
-	case `"function"`:
-		return "function"
-	case `"function_call"`:
-		return "function_call"
-	case `"function_call_output"`:
-		return "function_call_output"
-	}
-	return v.Str()
 }
 
 // anthropicPart reads one content block.
@@ -90,21 +52,21 @@ func (b *Body) anthropicPart(v rawjson.Value, p *chat.Part) error {
 	if t.Kind() != rawjson.String {
 		return nil // anything else stays raw
 	}
-	p.Type = word(t)
+	p.Type = protocol.Word(t)
 	cache := v.Get("cache_control")
 	p.Cached = cache.Kind() == rawjson.Object
 	var err error
 	switch p.Type {
 	case "text":
 		p.Kind = chat.Text
-		p.Text, err = member(v, "text", text)
+		p.Text, err = protocol.Member(v, "text", protocol.Text)
 	case "thinking":
 		p.Kind = chat.Thinking
-		p.Text, err = member(v, "thinking", text)
+		p.Text, err = protocol.Member(v, "thinking", protocol.Text)
 		p.Signed = v.Get("signature").Kind() == rawjson.String && len(v.Get("signature").Raw()) > 2
 	case "redacted_thinking":
 		p.Kind, p.Signed = chat.Thinking, true
-		_, err = member(v, "data", text)
+		_, err = protocol.Member(v, "data", protocol.Text)
 	case "image":
 		p.Kind = chat.Image
 		p.Media = anthropicSource(v.Get("source"))
@@ -118,7 +80,7 @@ func (b *Body) anthropicPart(v rawjson.Value, p *chat.Part) error {
 		}
 	case "tool_reference":
 		p.Kind = chat.Catalog
-		p.Name, err = member(v, "tool_name", str)
+		p.Name, err = protocol.Member(v, "tool_name", protocol.Str)
 	default:
 		switch {
 		case p.Type == "tool_use" || strings.HasSuffix(p.Type, "_tool_use"):
@@ -137,7 +99,7 @@ func (b *Body) anthropicPart(v rawjson.Value, p *chat.Part) error {
 
 func (b *Body) anthropicResult(v rawjson.Value, p *chat.Part) error {
 	var err error
-	if p.ID, err = member(v, "tool_use_id", str); err != nil {
+	if p.ID, err = protocol.Member(v, "tool_use_id", protocol.Str); err != nil {
 		return err
 	}
 	p.IsError = v.Get("is_error").Bool()
@@ -153,11 +115,11 @@ func (b *Body) resultContent(v rawjson.Value, name string, p *chat.Part, part fu
 	case rawjson.Object: // a screenshot, or an error of a hosted tool
 		var err error
 		if p.Parts, err = b.take(c, 1); err != nil {
-			return in(err, name)
+			return protocol.In(err, name)
 		}
 		p.Parts[0].Raw = c.Raw()
 		if err := part(c, &p.Parts[0]); err != nil {
-			return in(err, name)
+			return protocol.In(err, name)
 		}
 	case rawjson.Array:
 		for e := range c.Elems() {
@@ -167,7 +129,7 @@ func (b *Body) resultContent(v rawjson.Value, name string, p *chat.Part, part fu
 		}
 		var err error
 		if p.Parts, err = b.content(c, part); err != nil {
-			return in(err, name)
+			return protocol.In(err, name)
 		}
 	}
 	return nil
@@ -176,10 +138,10 @@ func (b *Body) resultContent(v rawjson.Value, name string, p *chat.Part, part fu
 // readCall reads the id, name and arguments of a tool call.
 func readCall(v rawjson.Value, p *chat.Part, id, args string) error {
 	var err error
-	if p.ID, err = member(v, id, str); err != nil {
+	if p.ID, err = protocol.Member(v, id, protocol.Str); err != nil {
 		return err
 	}
-	if p.Name, err = member(v, "name", str); err != nil {
+	if p.Name, err = protocol.Member(v, "name", protocol.Str); err != nil {
 		return err
 	}
 	p.Args = v.Get(args).Raw()
@@ -193,27 +155,9 @@ func anthropicSource(v rawjson.Value) *chat.Media {
 	case v.Get("type").EqualStr("text"):
 		m.Text = chat.String(data.Raw())
 	default:
-		m.Data = inner(data)
+		m.Data = protocol.Inner(data)
 	}
 	return m
-}
-
-// member reads one member of an object with the given reader.
-func member[T any](v rawjson.Value, name string, read func(rawjson.Value) (T, error)) (T, error) {
-	out, err := read(v.Get(name))
-	if err != nil {
-		err = in(err, name)
-	}
-	return out, err
-}
-
-// inner returns a string's bytes between its quotes.
-func inner(v rawjson.Value) []byte {
-	raw := v.Raw()
-	if len(raw) < 2 {
-		return nil
-	}
-	return raw[1 : len(raw)-1]
 }
 
 func anthropicProtocol() *Protocol {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // Limits bounds a body. Zero fields mean the defaults: 64 MiB, depth 1,000, 2 million
@@ -78,9 +79,9 @@ func Read(data []byte, f Format, lim Limits) (*Body, error) {
 		case Anthropic, Chat, Responses:
 			return b.readTop(root)
 		case Trajectories:
-			return fail(root, "a trajectory is not a request body")
+			return protocol.Fail(root, "a trajectory is not a request body")
 		}
-		return fail(root, `not a request that Oriel knows: want "messages" (Anthropic, OpenAI Chat), "input" (OpenAI Responses) or the steps of a trajectory`)
+		return protocol.Fail(root, `not a request that Oriel knows: want "messages" (Anthropic, OpenAI Chat), "input" (OpenAI Responses) or the steps of a trajectory`)
 	})
 	if err != nil {
 		return nil, err
@@ -114,13 +115,13 @@ func parse(data []byte, lim Limits, read func(root rawjson.Value) error) error {
 	}()
 	if err := doc.Reset(data, rawjson.Limits{Bytes: lim.Bytes, Depth: lim.Depth, Values: lim.Values}); err != nil {
 		if e, ok := err.(*rawjson.Error); ok {
-			return &Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
+			return &protocol.Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
 		}
 		return err
 	}
 	root := doc.Root()
 	if root.Kind() != rawjson.Object {
-		return wrong(root, "an object")
+		return protocol.Wrong(root, "an object")
 	}
 	return read(root)
 }
@@ -151,21 +152,21 @@ func (b *Body) readTop(root rawjson.Value) error {
 	b.members = make([]Member, 0, n)
 	for k, v := range root.Members() {
 		var err error
-		name := string(key(k))
+		name := string(protocol.Key(k))
 		b.members = append(b.members, Member{name, v.Raw()})
 		switch name {
 		case "model":
-			b.Model, err = str(v)
+			b.Model, err = protocol.Str(v)
 		case "stream":
 			if v.Kind() != rawjson.Bool && v.Kind() != rawjson.Null {
-				err = wrong(v, "a boolean")
+				err = protocol.Wrong(v, "a boolean")
 			}
 			b.Stream = v.Bool()
 		case "max_tokens", "max_completion_tokens", "max_output_tokens":
-			b.MaxOutput, err = count(v)
+			b.MaxOutput, err = protocol.Count(v)
 		case "thinking":
-			if b.ThinkingBudget, err = count(v.Get("budget_tokens")); err != nil {
-				err = in(err, "budget_tokens")
+			if b.ThinkingBudget, err = protocol.Count(v.Get("budget_tokens")); err != nil {
+				err = protocol.In(err, "budget_tokens")
 			}
 		case "tools":
 			b.Tools = nil // the last member with a name counts
@@ -196,20 +197,20 @@ func (b *Body) readTop(root rawjson.Value) error {
 			}
 		case listName:
 			if list.Exists() {
-				err = fail(v, "given twice: which list the provider reads is unknown")
+				err = protocol.Fail(v, "given twice: which list the provider reads is unknown")
 			}
 			list = v
 		}
 		if err != nil {
-			return in(err, k.Str())
+			return protocol.In(err, k.Str())
 		}
 	}
 	b.Managed = managed(b.Format, root)
 	if !list.Exists() && !(b.Format == Responses && heldByProvider(root)) {
-		return missing(root, listName)
+		return protocol.Missing(root, listName)
 	}
 	if err := b.readList(list); err != nil {
-		return in(err, listName)
+		return protocol.In(err, listName)
 	}
 	return nil
 }
@@ -228,9 +229,9 @@ func (b *Body) readList(list rawjson.Value) error {
 	case !list.Exists():
 		return nil
 	case b.Format == Responses:
-		return wrong(list, "a string or an array")
+		return protocol.Wrong(list, "a string or an array")
 	default:
-		return wrong(list, "an array")
+		return protocol.Wrong(list, "an array")
 	}
 	n := list.Len()
 	if err := b.few(list, n, "messages"); err != nil {
@@ -241,7 +242,7 @@ func (b *Body) readList(list rawjson.Value) error {
 	i := 0
 	for v := list.First(); v.Exists(); v = v.Next() {
 		if v.Kind() != rawjson.Object {
-			return at(wrong(v, "an object"), i)
+			return protocol.At(protocol.Wrong(v, "an object"), i)
 		}
 		start, end := v.Span()
 		b.at = append(b.at, span{start, end})
@@ -257,7 +258,7 @@ func (b *Body) readList(list rawjson.Value) error {
 			err = b.responsesItem(v, m)
 		}
 		if err != nil {
-			return at(err, i)
+			return protocol.At(err, i)
 		}
 		i++
 	}
@@ -276,7 +277,7 @@ func (b *Body) readTools(v rawjson.Value) error {
 		return nil
 	}
 	if v.Kind() != rawjson.Array {
-		return wrong(v, "an array")
+		return protocol.Wrong(v, "an array")
 	}
 	if err := b.few(v, v.Len(), "tools"); err != nil {
 		return err
@@ -284,7 +285,7 @@ func (b *Body) readTools(v rawjson.Value) error {
 	i := 0
 	for t := range v.Elems() {
 		if t.Kind() != rawjson.Object {
-			return at(wrong(t, "an object"), i)
+			return protocol.At(protocol.Wrong(t, "an object"), i)
 		}
 		name := t.Get("name")
 		if f := t.Get("function"); f.Kind() == rawjson.Object {
@@ -346,17 +347,17 @@ func (b *Body) content(v rawjson.Value, part func(rawjson.Value, *chat.Part) err
 		i := 0
 		for e := v.First(); e.Exists(); e = e.Next() {
 			if e.Kind() != rawjson.Object {
-				return nil, at(wrong(e, "an object"), i)
+				return nil, protocol.At(protocol.Wrong(e, "an object"), i)
 			}
 			parts[i].Raw = e.Raw()
 			if err := part(e, &parts[i]); err != nil {
-				return nil, at(err, i)
+				return nil, protocol.At(err, i)
 			}
 			i++
 		}
 		return parts, nil
 	}
-	return nil, wrong(v, "a string, an array or null")
+	return nil, protocol.Wrong(v, "a string, an array or null")
 }
 
 // few returns an error if a list has more than Limits.Parts elements.
@@ -365,7 +366,7 @@ func (b *Body) few(v rawjson.Value, n int, what string) error {
 		return nil
 	}
 	start, _ := v.Span()
-	return &Error{Offset: start, TooMany: true, Msg: fmt.Sprintf("%d %s: the limit is %d", n, what, b.most)}
+	return &protocol.Error{Offset: start, TooMany: true, Msg: fmt.Sprintf("%d %s: the limit is %d", n, what, b.most)}
 }
 
 // room counts n more parts of v and returns an error if the total exceeds Limits.Parts.
@@ -391,41 +392,4 @@ func (b *Body) alloc(n int) []chat.Part {
 	p := b.parts[:n:n]
 	b.parts = b.parts[n:]
 	return p
-}
-
-// str reads a string; an absent value is "".
-func str(v rawjson.Value) (string, error) {
-	switch v.Kind() {
-	case rawjson.String:
-		return v.Str(), nil
-	case rawjson.Invalid, rawjson.Null:
-		return "", nil
-	}
-	return "", wrong(v, "a string")
-}
-
-// text reads a string without decoding it.
-func text(v rawjson.Value) (chat.String, error) {
-	switch v.Kind() {
-	case rawjson.String:
-		return chat.String(v.Raw()), nil
-	case rawjson.Invalid, rawjson.Null:
-		return nil, nil
-	}
-	return nil, wrong(v, "a string")
-}
-
-// count reads a number of tokens.
-func count(v rawjson.Value) (int, error) {
-	switch v.Kind() {
-	case rawjson.Number:
-		n, ok := v.Int()
-		if !ok || n > 1<<31-1 {
-			return 0, fail(v, "want a whole number of tokens, got %s", v.Raw())
-		}
-		return int(max(n, 0)), nil // some servers use -1 for no limit
-	case rawjson.Invalid, rawjson.Null:
-		return 0, nil
-	}
-	return 0, wrong(v, "a number")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // The functions of this file change one raw message and leave every other byte of
@@ -56,11 +57,11 @@ func replace(f Format, raw []byte, texts map[int]string, find func(*edit, int) (
 	}
 	for _, i := range slices.Sorted(maps.Keys(texts)) {
 		if i < 0 || i >= len(e.msg.Parts) {
-			return nil, in(at(fail(e.root, "no such part: the message has %d", len(e.msg.Parts)), i), "parts")
+			return nil, protocol.In(protocol.At(protocol.Fail(e.root, "no such part: the message has %d", len(e.msg.Parts)), i), "parts")
 		}
 		parent, name, err := find(e, i)
 		if err != nil {
-			return nil, in(at(err, i), "parts")
+			return nil, protocol.In(protocol.At(err, i), "parts")
 		}
 		if e.root.Kind() == rawjson.String {
 			return fromString(chat.Quote(texts[i])), nil
@@ -94,7 +95,7 @@ func open(f Format, raw []byte) (*edit, error) {
 	doc, err := rawjson.Parse(raw, rawjson.Limits{})
 	if err != nil {
 		if e, ok := err.(*rawjson.Error); ok {
-			return nil, &Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
+			return nil, &protocol.Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
 		}
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func open(f Format, raw []byte) (*edit, error) {
 		return e, nil
 	}
 	if e.root.Kind() != rawjson.Object {
-		return nil, wrong(e.root, "an object")
+		return nil, protocol.Wrong(e.root, "an object")
 	}
 	e.msg.Raw = e.root.Raw()
 	switch f {
@@ -131,14 +132,14 @@ func open(f Format, raw []byte) (*edit, error) {
 func (e *edit) result(i int) (parent rawjson.Value, name string, err error) {
 	p := &e.msg.Parts[i]
 	if p.Kind != chat.Result {
-		return parent, "", fail(e.root, "not the result of a tool")
+		return parent, "", protocol.Fail(e.root, "not the result of a tool")
 	}
 	switch e.format {
 	case Anthropic:
 		parent = e.element(i)
 		// Of the hosted tools only MCP servers return plain text.
 		if p.Hosted && p.Type != "mcp_tool_result" {
-			return parent, "", fail(parent, "the content of a %s cannot be a text", p.Type)
+			return parent, "", protocol.Fail(parent, "the content of a %s cannot be a text", p.Type)
 		}
 		return parent, "content", nil
 	case Chat:
@@ -147,12 +148,12 @@ func (e *edit) result(i int) (parent rawjson.Value, name string, err error) {
 	switch e.msg.Type {
 	case "function_call_output", "custom_tool_call_output":
 	case "mcp_approval_response", "tool_search_output":
-		return parent, "", fail(e.root, "an item of type %q has no output", e.msg.Type)
+		return parent, "", protocol.Fail(e.root, "an item of type %q has no output", e.msg.Type)
 	default: // shells, screenshots, patches: some return text, some never do
 		switch e.root.Get("output").Kind() {
 		case rawjson.String, rawjson.Null, rawjson.Invalid:
 		default:
-			return parent, "", fail(e.root, "the output of a %s cannot be a text", e.msg.Type)
+			return parent, "", protocol.Fail(e.root, "the output of a %s cannot be a text", e.msg.Type)
 		}
 	}
 	return e.root, "output", nil
@@ -162,7 +163,7 @@ func (e *edit) result(i int) (parent rawjson.Value, name string, err error) {
 // string.
 func (e *edit) text(i int) (parent rawjson.Value, name string, err error) {
 	if e.msg.Parts[i].Kind != chat.Text {
-		return parent, "", fail(e.root, "not a text")
+		return parent, "", protocol.Fail(e.root, "not a text")
 	}
 	switch {
 	case e.root.Kind() == rawjson.String:
@@ -274,7 +275,7 @@ func InsertText(f Format, raw []byte, text string, at int) ([]byte, error) {
 	}
 	content := e.root.Get("content")
 	if content.Kind() != rawjson.Array {
-		return nil, fail(e.root, "a content without parts has no part %d", at)
+		return nil, protocol.Fail(e.root, "a content without parts has no part %d", at)
 	}
 	i := 0
 	for part := range content.Elems() {
@@ -329,19 +330,19 @@ func addText(f Format, raw []byte, text string, first bool) ([]byte, error) {
 func (e *edit) speaks(from, end int) error {
 	switch {
 	case e.msg.Role == chat.Tool || e.msg.Role == chat.Function:
-		return fail(e.root, "text cannot be added to the result of a tool")
+		return protocol.Fail(e.root, "text cannot be added to the result of a tool")
 	case e.format == Responses && e.msg.Type != "" && e.msg.Type != "message",
 		e.format == Responses && e.root.Kind() == rawjson.Object && !e.root.Has("role"):
-		return fail(e.root, "text cannot be added to an item of type %q", e.msg.Type)
+		return protocol.Fail(e.root, "text cannot be added to an item of type %q", e.msg.Type)
 	case e.format != Anthropic:
 		return nil
 	}
 	for i := from; i < end; i++ {
 		switch p := &e.msg.Parts[i]; {
 		case p.Kind == chat.Result && !p.Hosted:
-			return in(at(fail(e.element(i), "text is not allowed before tool results"), i), "content")
+			return protocol.In(protocol.At(protocol.Fail(e.element(i), "text is not allowed before tool results"), i), "content")
 		case p.Kind == chat.Thinking && i == 0:
-			return in(at(fail(e.element(i), "text is not allowed before thinking"), i), "content")
+			return protocol.In(protocol.At(protocol.Fail(e.element(i), "text is not allowed before thinking"), i), "content")
 		}
 	}
 	return nil

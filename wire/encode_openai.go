@@ -6,6 +6,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 func (w *writer) chatMessage(t turn) {
@@ -203,7 +204,7 @@ func (w *writer) tools(f Format, tools []chat.ToolDef) error {
 	for _, t := range tools {
 		doc, err := rawjson.Parse(t.Raw, rawjson.Limits{})
 		if err != nil {
-			return in(err, "tools")
+			return protocol.In(err, "tools")
 		}
 		v := doc.Root()
 		if fn := v.Get("function"); fn.Kind() == rawjson.Object {

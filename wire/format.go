@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // Format is the format of a body.
@@ -82,7 +83,7 @@ func detectMessages(root rawjson.Value) Format {
 		}
 	}
 	for k := range root.Members() {
-		switch string(key(k)) {
+		switch string(protocol.Key(k)) {
 		case "system", "anthropic_version", "anthropic_beta", "stop_sequences", "thinking", "context_management", "mcp_servers", "output_config", "container":
 			return Anthropic
 		case "max_completion_tokens", "frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "response_format", "functions", "parallel_tool_calls", "reasoning_effort", "stream_options", "n", "seed", "stop":
@@ -112,13 +113,4 @@ func detectMessage(m rawjson.Value) Format {
 		}
 	}
 	return Auto
-}
-
-// key returns a member's name, decoded only if it contains escapes.
-func key(k rawjson.Value) []byte {
-	raw := k.Raw()
-	if bytes.IndexByte(raw, '\\') >= 0 {
-		return k.AppendStr(nil)
-	}
-	return raw[1 : len(raw)-1]
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // cacheControl is the member with which a part marks the end of what to cache.
@@ -91,7 +92,7 @@ func (e *edit) remove(parent rawjson.Value, name string) {
 		start, _ := k.Span()
 		_, end := v.Span()
 		all = append(all, pair{start, end})
-		gone = append(gone, string(key(k)) == name)
+		gone = append(gone, string(protocol.Key(k)) == name)
 	}
 	kept := false // an earlier member stays
 	for i := range all {

@@ -6,13 +6,14 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // chatMessage reads one element of "messages" of a Chat Completions request.
 func (b *Body) chatMessage(v rawjson.Value, m *chat.Message) error {
 	var role, content, name, calls, callID, function, refusal, audio, reasoning rawjson.Value
 	for k, val := range v.Members() {
-		switch string(key(k)) {
+		switch string(protocol.Key(k)) {
 		case "role":
 			role = val
 		case "content":
@@ -37,14 +38,14 @@ func (b *Body) chatMessage(v rawjson.Value, m *chat.Message) error {
 		return err
 	}
 	var err error
-	if m.Name, err = str(name); err != nil {
-		return in(err, "name")
+	if m.Name, err = protocol.Str(name); err != nil {
+		return protocol.In(err, "name")
 	}
 	if m.Role == chat.Tool || m.Role == chat.Function {
 		return b.chatResult(v, callID, m)
 	}
 	if m.Parts, err = b.content(content, b.chatPart); err != nil {
-		return in(err, "content")
+		return protocol.In(err, "content")
 	}
 	beside := 0
 	for _, v := range []rawjson.Value{reasoning, refusal, audio, function} {
@@ -68,12 +69,12 @@ func (b *Body) chatMessage(v rawjson.Value, m *chat.Message) error {
 	if function.Kind() == rawjson.Object {
 		p := chat.Part{Kind: chat.Call, Type: "function_call", Raw: function.Raw()}
 		if err := readFunction(function, &p, "arguments"); err != nil {
-			return in(err, "function_call")
+			return protocol.In(err, "function_call")
 		}
 		m.Parts = append(m.Parts, p)
 	}
 	if err := b.chatCalls(calls, m); err != nil {
-		return in(err, "tool_calls")
+		return protocol.In(err, "tool_calls")
 	}
 	return nil
 }
@@ -82,11 +83,11 @@ func (b *Body) chatMessage(v rawjson.Value, m *chat.Message) error {
 func (b *Body) chatResult(v, callID rawjson.Value, m *chat.Message) error {
 	p := chat.Part{Kind: chat.Result, Type: string(m.Role), Name: m.Name}
 	var err error
-	if p.ID, err = str(callID); err != nil {
-		return in(err, "tool_call_id")
+	if p.ID, err = protocol.Str(callID); err != nil {
+		return protocol.In(err, "tool_call_id")
 	}
 	if p.ID == "" && m.Role == chat.Tool {
-		return missing(v, "tool_call_id")
+		return protocol.Missing(v, "tool_call_id")
 	}
 	switch c := v.Get("content"); c.Kind() {
 	case rawjson.String, rawjson.Array:
@@ -95,7 +96,7 @@ func (b *Body) chatResult(v, callID rawjson.Value, m *chat.Message) error {
 		}
 	case rawjson.Invalid, rawjson.Null:
 	default:
-		return in(wrong(c, "a string, an array or null"), "content")
+		return protocol.In(protocol.Wrong(c, "a string, an array or null"), "content")
 	}
 	if m.Parts, err = b.take(v, 1); err != nil {
 		return err
@@ -110,7 +111,7 @@ func (b *Body) chatCalls(calls rawjson.Value, m *chat.Message) error {
 		return nil
 	case rawjson.Array:
 	default:
-		return wrong(calls, "an array")
+		return protocol.Wrong(calls, "an array")
 	}
 	count := calls.Len()
 	if err := b.room(calls, count); err != nil {
@@ -121,21 +122,21 @@ func (b *Body) chatCalls(calls rawjson.Value, m *chat.Message) error {
 	i := 0
 	for c := calls.First(); c.Exists(); c = c.Next() {
 		if c.Kind() != rawjson.Object {
-			return at(wrong(c, "an object"), i)
+			return protocol.At(protocol.Wrong(c, "an object"), i)
 		}
 		p := &parts[n+i]
-		*p = chat.Part{Kind: chat.Call, Type: word(c.Get("type")), Raw: c.Raw()}
+		*p = chat.Part{Kind: chat.Call, Type: protocol.Word(c.Get("type")), Raw: c.Raw()}
 		var err error
-		if p.ID, err = member(c, "id", str); err != nil {
-			return at(err, i)
+		if p.ID, err = protocol.Member(c, "id", protocol.Str); err != nil {
+			return protocol.At(err, i)
 		}
 		if f := c.Get("function"); f.Exists() {
 			if err := readFunction(f, p, "arguments"); err != nil {
-				return at(in(err, "function"), i)
+				return protocol.At(protocol.In(err, "function"), i)
 			}
 		} else if f := c.Get("custom"); f.Exists() {
 			if err := readFunction(f, p, "input"); err != nil {
-				return at(in(err, "custom"), i)
+				return protocol.At(protocol.In(err, "custom"), i)
 			}
 		}
 		i++
@@ -146,10 +147,10 @@ func (b *Body) chatCalls(calls rawjson.Value, m *chat.Message) error {
 
 func readFunction(v rawjson.Value, p *chat.Part, args string) error {
 	if v.Kind() != rawjson.Object {
-		return wrong(v, "an object")
+		return protocol.Wrong(v, "an object")
 	}
 	var err error
-	p.Name, err = member(v, "name", str)
+	p.Name, err = protocol.Member(v, "name", protocol.Str)
 	p.Args = v.Get(args).Raw()
 	return err
 }
@@ -160,16 +161,16 @@ func (b *Body) chatPart(v rawjson.Value, p *chat.Part) error {
 	if t.Kind() != rawjson.String {
 		return nil
 	}
-	p.Type = word(t)
+	p.Type = protocol.Word(t)
 	p.Cached = v.Get("cache_control").Kind() == rawjson.Object
 	var err error
 	switch p.Type {
 	case "text":
 		p.Kind = chat.Text
-		p.Text, err = member(v, "text", text)
+		p.Text, err = protocol.Member(v, "text", protocol.Text)
 	case "refusal":
 		p.Kind = chat.Refusal
-		p.Text, err = member(v, "refusal", text)
+		p.Text, err = protocol.Member(v, "refusal", protocol.Text)
 	case "image_url":
 		p.Kind = chat.Image
 		u := v.Get("image_url")
@@ -178,7 +179,7 @@ func (b *Body) chatPart(v rawjson.Value, p *chat.Part) error {
 	case "input_audio":
 		p.Kind = chat.Audio
 		a := v.Get("input_audio")
-		p.Media = &chat.Media{Type: "audio/" + a.Get("format").Str(), Data: inner(a.Get("data"))}
+		p.Media = &chat.Media{Type: "audio/" + a.Get("format").Str(), Data: protocol.Inner(a.Get("data"))}
 	case "file":
 		p.Kind = chat.Document
 		f := v.Get("file")
@@ -190,7 +191,7 @@ func (b *Body) chatPart(v rawjson.Value, p *chat.Part) error {
 
 // mediaURL reads a reference, which may be a data: URL.
 func mediaURL(v rawjson.Value) *chat.Media {
-	in := inner(v)
+	in := protocol.Inner(v)
 	rest, ok := bytes.CutPrefix(in, []byte("data:"))
 	if !ok {
 		return &chat.Media{URL: v.Str()}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // answer holds the relevant fields of an error response. Other fields, such as the
@@ -67,7 +68,7 @@ func (r *answerReader) value(v rawjson.Value, name string, depth, nested int) {
 	switch v.Kind() {
 	case rawjson.Object:
 		for k, member := range v.Members() {
-			name := string(key(k))
+			name := string(protocol.Key(k))
 			r.failed = r.failed || name == "error" && member.Kind() != rawjson.Null
 			if errorMembers[name] || name == "body" && member.Has("error") {
 				r.value(member, name, depth+1, nested)

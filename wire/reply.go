@@ -5,6 +5,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // Reply is a model's reply, whole (ReadReply) or streamed (StreamReader).
@@ -96,7 +97,7 @@ func (r *Reply) Messages() ([]chat.Message, error) {
 			return b.responsesItem(root, m)
 		})
 		if err != nil {
-			return nil, at(err, i)
+			return nil, protocol.At(err, i)
 		}
 	}
 	return msgs, nil
@@ -109,7 +110,7 @@ func ReadReply(f Format, body []byte) (*Reply, error) {
 	var doc rawjson.Doc
 	if err := doc.Reset(body, rawjson.Limits{Values: maxValues}); err != nil {
 		if e, ok := err.(*rawjson.Error); ok {
-			return nil, &Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
+			return nil, &protocol.Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
 		}
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func ReadReply(f Format, body []byte) (*Reply, error) {
 		root = root.First()
 	}
 	if root.Kind() != rawjson.Object {
-		return nil, wrong(doc.Root(), "an object")
+		return nil, protocol.Wrong(doc.Root(), "an object")
 	}
 	r.ID, r.Model = root.Get("id").Str(), root.Get("model").Str()
 	var err error
@@ -162,12 +163,12 @@ func readError(v rawjson.Value) *ReplyError {
 			return nil
 		}
 	}
-	r := &ReplyError{Type: e.Get("type").Str(), Code: scalar(e.Get("code")), Message: e.Get("message").Str()}
+	r := &ReplyError{Type: e.Get("type").Str(), Code: protocol.Scalar(e.Get("code")), Message: e.Get("message").Str()}
 	if r.Type == "error" {
 		r.Type = ""
 	}
 	if r.Message == "" {
-		r.Message = scalar(e.Get("detail"))
+		r.Message = protocol.Scalar(e.Get("detail"))
 	}
 	return r
 }
@@ -188,17 +189,6 @@ func wrapError(e rawjson.Value) *ReplyError {
 	return r
 }
 
-// scalar returns a string's text, or the raw text of any other value.
-func scalar(v rawjson.Value) string {
-	switch v.Kind() {
-	case rawjson.String:
-		return v.Str()
-	case rawjson.Null:
-		return ""
-	}
-	return string(v.Raw())
-}
-
 // note adds what + name to the notes unless it is present or there are many.
 func (r *Reply) note(what string, name []byte) {
 	const most = 16
@@ -212,23 +202,6 @@ func (r *Reply) note(what string, name []byte) {
 		}
 	}
 	r.Notes = append(r.Notes, what+string(name))
-}
-
-// set stores a count if v is one.
-func set(n *int, v rawjson.Value) {
-	if v.Kind() != rawjson.Number {
-		return
-	}
-	if i, ok := v.Int(); ok {
-		*n = int(max(0, min(i, 1<<31-1)))
-	}
-}
-
-// first stores a string if s is still empty.
-func first(s *string, v rawjson.Value) {
-	if *s == "" {
-		*s = v.Str()
-	}
 }
 
 // replaced is a member of an object with its new value.

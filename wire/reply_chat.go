@@ -1,28 +1,31 @@
 package wire
 
-import "github.com/oriel-context/oriel/internal/rawjson"
+import (
+	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
+)
 
 // readChat reads a chat completion.
 func (r *Reply) readChat(root rawjson.Value) error {
 	choices := root.Get("choices")
 	if choices.Kind() != rawjson.Array {
-		return in(wrong(choices, "an array"), "choices")
+		return protocol.In(protocol.Wrong(choices, "an array"), "choices")
 	}
 	r.Usage.readOpenAI(root.Get("usage"))
 	for c := range choices.Elems() {
-		if number(c.Get("index")) != 0 || r.Message != nil {
+		if protocol.Number(c.Get("index")) != 0 || r.Message != nil {
 			r.note("not kept: choices beside the first", nil)
 			continue
 		}
 		m := c.Get("message")
 		if m.Kind() != rawjson.Object {
-			return in(at(in(wrong(m, "an object"), "message"), 0), "choices")
+			return protocol.In(protocol.At(protocol.In(protocol.Wrong(m, "an object"), "message"), 0), "choices")
 		}
 		r.Message = appendChatMessage(nil, m)
 		r.Stop = c.Get("finish_reason").Str()
 	}
 	if r.Message == nil {
-		return in(fail(choices, "empty"), "choices")
+		return protocol.In(protocol.Fail(choices, "empty"), "choices")
 	}
 	r.Complete = true
 	if e := root.Get("error"); e.Kind() == rawjson.Object { // OpenRouter, beside a partial reply
@@ -37,7 +40,7 @@ func appendChatMessage(dst []byte, m rawjson.Value) []byte {
 	dst = append(dst, `{"role":"assistant"`...)
 	for k, v := range m.Members() {
 		value := v.Raw()
-		switch string(key(k)) {
+		switch string(protocol.Key(k)) {
 		case "role", "annotations":
 			continue
 		case "audio":
@@ -55,15 +58,6 @@ func appendChatMessage(dst []byte, m rawjson.Value) []byte {
 	return append(dst, '}')
 }
 
-// number returns a whole number, or 0 if v is none.
-func number(v rawjson.Value) int64 {
-	if v.Kind() != rawjson.Number {
-		return 0
-	}
-	n, _ := v.Int()
-	return n
-}
-
 // readOpenAI reads the usage of Chat or Responses, in which the input includes what
 // came from the cache.
 func (u *Usage) readOpenAI(v rawjson.Value) {
@@ -72,17 +66,17 @@ func (u *Usage) readOpenAI(v rawjson.Value) {
 	}
 	*u = Usage{HasUsage: true}
 	details, output := v.Get("prompt_tokens_details"), v.Get("completion_tokens_details")
-	set(&u.Input, v.Get("prompt_tokens"))
-	set(&u.Output, v.Get("completion_tokens"))
+	protocol.SetCount(&u.Input, v.Get("prompt_tokens"))
+	protocol.SetCount(&u.Output, v.Get("completion_tokens"))
 	if v.Has("input_tokens") { // Responses
 		details, output = v.Get("input_tokens_details"), v.Get("output_tokens_details")
-		set(&u.Input, v.Get("input_tokens"))
-		set(&u.Output, v.Get("output_tokens"))
+		protocol.SetCount(&u.Input, v.Get("input_tokens"))
+		protocol.SetCount(&u.Output, v.Get("output_tokens"))
 	}
-	set(&u.CacheRead, v.Get("prompt_cache_hit_tokens")) // DeepSeek
-	set(&u.CacheRead, details.Get("cached_tokens"))
-	set(&u.CacheWrite, details.Get("cache_write_tokens"))
-	set(&u.Reasoning, output.Get("reasoning_tokens"))
+	protocol.SetCount(&u.CacheRead, v.Get("prompt_cache_hit_tokens")) // DeepSeek
+	protocol.SetCount(&u.CacheRead, details.Get("cached_tokens"))
+	protocol.SetCount(&u.CacheWrite, details.Get("cache_write_tokens"))
+	protocol.SetCount(&u.Reasoning, output.Get("reasoning_tokens"))
 	u.CacheRead = min(u.CacheRead, u.Input)
 	u.CacheWrite = min(u.CacheWrite, u.Input-u.CacheRead)
 	u.Input -= u.CacheRead + u.CacheWrite

@@ -1,16 +1,19 @@
 package wire
 
-import "github.com/oriel-context/oriel/internal/rawjson"
+import (
+	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
+)
 
 // readResponses reads a response object from a body or an event.
 func (r *Reply) readResponses(root rawjson.Value) error {
 	output := root.Get("output")
 	if output.Kind() != rawjson.Array {
-		return in(wrong(output, "an array"), "output")
+		return protocol.In(protocol.Wrong(output, "an array"), "output")
 	}
 	r.readStatus(root)
 	if err := (&Body{most: MaxParts}).few(output, output.Len(), "items"); err != nil {
-		return in(err, "output")
+		return protocol.In(err, "output")
 	}
 	for item := range output.Elems() {
 		if item.Kind() == rawjson.Object {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // SameReply reports whether echo, a message that a client sent back, is the model's
@@ -232,7 +233,7 @@ type named struct {
 func sorted(v rawjson.Value) []named {
 	var list []named
 	for k, m := range v.Members() {
-		list = append(list, named{key(k), m})
+		list = append(list, named{protocol.Key(k), m})
 	}
 	slices.SortStableFunc(list, func(a, b named) int { return bytes.Compare(a.name, b.name) })
 	out := list[:0]

@@ -6,19 +6,20 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/internal/secret"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // responsesItem reads one element of "input" of a Responses request.
 func (b *Body) responsesItem(v rawjson.Value, m *chat.Message) error {
 	t := v.Get("type")
 	if t.Exists() && t.Kind() != rawjson.String {
-		return in(wrong(t, "a string"), "type")
+		return protocol.In(protocol.Wrong(t, "a string"), "type")
 	}
 	var err error
-	if m.ID, err = member(v, "id", str); err != nil {
+	if m.ID, err = protocol.Member(v, "id", protocol.Str); err != nil {
 		return err
 	}
-	m.Type = word(t)
+	m.Type = protocol.Word(t)
 	if m.Type == "message" || m.Type == "" && v.Has("role") {
 		return b.responsesMessage(v, m)
 	}
@@ -37,11 +38,11 @@ func (b *Body) responsesMessage(v rawjson.Value, m *chat.Message) error {
 	}
 	content := v.Get("content")
 	if !content.Exists() {
-		return missing(v, "content")
+		return protocol.Missing(v, "content")
 	}
 	var err error
 	if m.Parts, err = b.content(content, b.responsesPart); err != nil {
-		return in(err, "content")
+		return protocol.In(err, "content")
 	}
 	return nil
 }
@@ -77,14 +78,14 @@ func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) er
 	case "mcp_approval_response":
 		p.Kind, m.Role = chat.Result, chat.Tool
 		var err error
-		p.ID, err = member(v, "approval_request_id", str)
+		p.ID, err = protocol.Member(v, "approval_request_id", protocol.Str)
 		return err
 	}
 	switch {
 	case strings.HasSuffix(m.Type, "_output"):
 		p.Kind, m.Role = chat.Result, chat.Tool
 		var err error
-		if p.ID, err = member(v, "call_id", str); err != nil {
+		if p.ID, err = protocol.Member(v, "call_id", protocol.Str); err != nil {
 			return err
 		}
 		if p.ID == "" {
@@ -100,18 +101,18 @@ func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) er
 			}
 		}
 		var err error
-		if p.Name, err = member(v, "name", str); err != nil {
+		if p.Name, err = protocol.Member(v, "name", protocol.Str); err != nil {
 			return err
 		}
 		if p.Name == "" {
 			p.Name = strings.TrimSuffix(m.Type, "_call")
 		}
-		if p.ID, err = member(v, "call_id", str); err != nil {
+		if p.ID, err = protocol.Member(v, "call_id", protocol.Str); err != nil {
 			return err
 		}
 		// Without a call id, the provider ran it itself.
 		p.Hosted = p.ID == ""
-		p.Within, err = member(v, "approval_request_id", str)
+		p.Within, err = protocol.Member(v, "approval_request_id", protocol.Str)
 		if err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func (b *Body) reasoningText(v rawjson.Value, p *chat.Part) error {
 		}
 		parts, err := b.content(list, b.responsesPart)
 		if err != nil {
-			return in(err, name)
+			return protocol.In(err, name)
 		}
 		p.Parts = append(p.Parts, parts...)
 	}
@@ -142,15 +143,15 @@ func (b *Body) responsesPart(v rawjson.Value, p *chat.Part) error {
 	if t.Kind() != rawjson.String {
 		return nil
 	}
-	p.Type = word(t)
+	p.Type = protocol.Word(t)
 	var err error
 	switch p.Type {
 	case "input_text", "output_text", "text", "summary_text", "reasoning_text":
 		p.Kind = chat.Text
-		p.Text, err = member(v, "text", text)
+		p.Text, err = protocol.Member(v, "text", protocol.Text)
 	case "refusal":
 		p.Kind = chat.Refusal
-		p.Text, err = member(v, "refusal", text)
+		p.Text, err = protocol.Member(v, "refusal", protocol.Text)
 	case "input_image", "computer_screenshot":
 		p.Kind = chat.Image
 		p.Media = mediaURL(v.Get("image_url"))
@@ -166,7 +167,7 @@ func (b *Body) responsesPart(v rawjson.Value, p *chat.Part) error {
 	case "input_audio":
 		p.Kind = chat.Audio
 		a := v.Get("input_audio")
-		p.Media = &chat.Media{Type: "audio/" + a.Get("format").Str(), Data: inner(a.Get("data"))}
+		p.Media = &chat.Media{Type: "audio/" + a.Get("format").Str(), Data: protocol.Inner(a.Get("data"))}
 	}
 	return err
 }

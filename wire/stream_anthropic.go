@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // anthropicStream assembles the events of Anthropic Messages.
@@ -39,7 +40,7 @@ var memberNames = [members]string{"text", "thinking", "signature", "input", "cit
 func (s *anthropicStream) read(r *StreamReader, name []byte, event rawjson.Value) {
 	var kind, index, message, block, delta, usage rawjson.Value
 	for k, v := range event.Members() {
-		switch string(key(k)) {
+		switch string(protocol.Key(k)) {
 		case "type":
 			kind = v
 		case "index":
@@ -55,21 +56,21 @@ func (s *anthropicStream) read(r *StreamReader, name []byte, event rawjson.Value
 		}
 	}
 	if kind.Kind() == rawjson.String {
-		name = key(kind)
+		name = protocol.Key(kind)
 	}
 	switch string(name) {
 	case "content_block_delta":
-		if b := newest(s.blocks, number(index)); b != nil {
+		if b := newest(s.blocks, protocol.Number(index)); b != nil {
 			b.add(r, delta)
 		} else if !r.over {
 			r.reply.note("a delta of a block that never began", nil)
 		}
 	case "content_block_start":
-		s.start(r, number(index), block)
+		s.start(r, protocol.Number(index), block)
 	case "message_start":
 		s.begun = true
-		first(&r.reply.ID, message.Get("id"))
-		first(&r.reply.Model, message.Get("model"))
+		protocol.SetFirst(&r.reply.ID, message.Get("id"))
+		protocol.SetFirst(&r.reply.Model, message.Get("model"))
 		r.reply.Usage.readAnthropic(message.Get("usage"))
 		var i int64
 		for b := range message.Get("content").Elems() {
@@ -144,11 +145,11 @@ func (b *anthropicBlock) text(r *StreamReader, member int, delta rawjson.Value) 
 	if b.added[member] == nil && len(more.Raw()) > 2 {
 		if doc, err := rawjson.Parse(b.start, rawjson.Limits{}); err == nil {
 			if v := doc.Root().Get(memberNames[member]); v.Kind() == rawjson.String {
-				b.added[member] = r.keep(nil, inner(v))
+				b.added[member] = r.keep(nil, protocol.Inner(v))
 			}
 		}
 	}
-	b.added[member] = r.keep(b.added[member], inner(more))
+	b.added[member] = r.keep(b.added[member], protocol.Inner(more))
 }
 
 func (s *anthropicStream) write(reply *Reply) {

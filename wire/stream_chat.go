@@ -5,6 +5,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // chatStream assembles the chunks of choice 0 of Chat Completions. Texts are literals
@@ -41,15 +42,15 @@ func (c *chatCall) number() int64 { return c.index }
 func (s *chatStream) read(r *StreamReader, name []byte, chunk rawjson.Value) {
 	failed := string(name) == "error"
 	for k, v := range chunk.Members() {
-		switch string(key(k)) {
+		switch string(protocol.Key(k)) {
 		case "choices":
 			for c := range v.Elems() {
 				s.choice(r, c)
 			}
 		case "id":
-			first(&r.reply.ID, v)
+			protocol.SetFirst(&r.reply.ID, v)
 		case "model":
-			first(&r.reply.Model, v)
+			protocol.SetFirst(&r.reply.Model, v)
 		case "usage":
 			r.reply.Usage.readOpenAI(v)
 		case "x_groq":
@@ -66,7 +67,7 @@ func (s *chatStream) read(r *StreamReader, name []byte, chunk rawjson.Value) {
 }
 
 func (s *chatStream) choice(r *StreamReader, c rawjson.Value) {
-	if number(c.Get("index")) != 0 {
+	if protocol.Number(c.Get("index")) != 0 {
 		r.reply.note("not kept: choices beside the first", nil)
 		return
 	}
@@ -79,7 +80,7 @@ func (s *chatStream) choice(r *StreamReader, c rawjson.Value) {
 		if v.Kind() == rawjson.Null {
 			continue
 		}
-		switch name := key(k); string(name) {
+		switch name := protocol.Key(k); string(name) {
 		case "content":
 			s.content(r, v)
 		case "refusal":
@@ -117,14 +118,14 @@ func between(v rawjson.Value) []byte {
 	if v.Kind() != rawjson.String {
 		return nil
 	}
-	return inner(v)
+	return protocol.Inner(v)
 }
 
 // content appends text, or parts if the server streams parts.
 func (s *chatStream) content(r *StreamReader, v rawjson.Value) {
 	if v.Kind() == rawjson.String {
 		s.hasText = true
-		s.text = r.keep(s.text, inner(v))
+		s.text = r.keep(s.text, protocol.Inner(v))
 		return
 	}
 	for e := range v.Elems() {
@@ -158,9 +159,9 @@ func (s *chatStream) call(r *StreamReader, v rawjson.Value) {
 	var id, kind, function, custom rawjson.Value
 	index := int64(0)
 	for k, m := range v.Members() {
-		switch string(key(k)) {
+		switch string(protocol.Key(k)) {
 		case "index":
-			index = number(m)
+			index = protocol.Number(m)
 		case "id":
 			id = m
 		case "type":
@@ -191,7 +192,7 @@ func (s *chatStream) call(r *StreamReader, v rawjson.Value) {
 	}
 	c.add(r, function, "arguments")
 	for k, m := range v.Members() {
-		switch string(key(k)) {
+		switch string(protocol.Key(k)) {
 		case "index", "id", "type", "function", "custom":
 		default:
 			// These are small, and servers may repeat them.
@@ -221,7 +222,7 @@ func (c *chatCall) add(r *StreamReader, v rawjson.Value, args string) {
 	}
 	switch a := v.Get(args); a.Kind() {
 	case rawjson.String:
-		c.args = r.keep(c.args, inner(a))
+		c.args = r.keep(c.args, protocol.Inner(a))
 	case rawjson.Object: // outside the protocol, but the meaning is clear
 		quoted := chat.Quote(string(a.Raw()))
 		c.args = r.keep(c.args, quoted[1:len(quoted)-1])

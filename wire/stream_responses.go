@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // responsesStream assembles the events of OpenAI Responses. The last event holds the
@@ -48,7 +49,7 @@ type responsesEvent struct {
 func (s *responsesStream) read(r *StreamReader, name []byte, event rawjson.Value) {
 	var e responsesEvent
 	for k, v := range event.Members() {
-		switch string(key(k)) {
+		switch string(protocol.Key(k)) {
 		case "type":
 			e.kind = v
 		case "response":
@@ -72,7 +73,7 @@ func (s *responsesStream) read(r *StreamReader, name []byte, event rawjson.Value
 		}
 	}
 	if e.kind.Kind() == rawjson.String {
-		name = key(e.kind)
+		name = protocol.Key(e.kind)
 	}
 	switch string(name) {
 	case "response.output_text.delta":
@@ -116,8 +117,8 @@ func (s *responsesStream) read(r *StreamReader, name []byte, event rawjson.Value
 	case "response.output_item.done":
 		s.setItem(r, &e, true)
 	case "response.created", "response.in_progress", "response.queued":
-		first(&r.reply.ID, e.response.Get("id"))
-		first(&r.reply.Model, e.response.Get("model"))
+		protocol.SetFirst(&r.reply.ID, e.response.Get("id"))
+		protocol.SetFirst(&r.reply.Model, e.response.Get("model"))
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		s.end(r, string(name), e.response)
 	case "error":
@@ -146,7 +147,7 @@ func progress(name string) bool {
 
 // end processes the last event.
 func (s *responsesStream) end(r *StreamReader, name string, response rawjson.Value) {
-	first(&r.reply.ID, response.Get("id"))
+	protocol.SetFirst(&r.reply.ID, response.Get("id"))
 	if m := response.Get("model"); m.Kind() == rawjson.String {
 		r.reply.Model = m.Str()
 	}
@@ -183,7 +184,7 @@ func (s *responsesStream) setItem(r *StreamReader, e *responsesEvent, whole bool
 		return
 	}
 	raw := e.item.Raw()
-	item := newest(s.items, number(e.output))
+	item := newest(s.items, protocol.Number(e.output))
 	// Not every server numbers items: a different id is a different item.
 	begins := item == nil || !whole || item.whole && !item.same(e.item)
 	if !begins {
@@ -196,7 +197,7 @@ func (s *responsesStream) setItem(r *StreamReader, e *responsesEvent, whole bool
 		item = new(responsesItemStream)
 		s.items = append(s.items, item)
 	}
-	*item = responsesItemStream{index: number(e.output), raw: slices.Clone(raw), whole: whole, kept: len(raw) + structure}
+	*item = responsesItemStream{index: protocol.Number(e.output), raw: slices.Clone(raw), whole: whole, kept: len(raw) + structure}
 }
 
 // same reports whether v is the same item again.
@@ -208,9 +209,9 @@ func (i *responsesItemStream) same(v rawjson.Value) bool {
 
 // item returns the item of an event, or creates it if the server did not announce it.
 func (s *responsesStream) item(r *StreamReader, e *responsesEvent, otherwise string) *responsesItemStream {
-	item := newest(s.items, number(e.output))
+	item := newest(s.items, protocol.Number(e.output))
 	if item == nil && otherwise != "" && r.room(structure+len(otherwise)+len(e.id.Raw())) {
-		item = &responsesItemStream{index: number(e.output), raw: []byte(otherwise)}
+		item = &responsesItemStream{index: protocol.Number(e.output), raw: []byte(otherwise)}
 		if e.id.Kind() == rawjson.String {
 			item.raw = appendReplaced(nil, item.raw, []replaced{{"id", e.id.Raw()}})
 		}
@@ -232,9 +233,9 @@ func (s *responsesStream) item(r *StreamReader, e *responsesEvent, otherwise str
 // with raw, or is nil if raw is "".
 func (s *responsesStream) part(r *StreamReader, e *responsesEvent, list, raw string) *responsesPartStream {
 	const message, reasoning = `{"type":"message","role":"assistant","content":[]}`, `{"type":"reasoning","summary":[]}`
-	otherwise, index := message, number(e.content)
+	otherwise, index := message, protocol.Number(e.content)
 	if list == "summary" {
-		index = number(e.summary)
+		index = protocol.Number(e.summary)
 	}
 	switch {
 	case raw == "":
@@ -268,7 +269,7 @@ func (s *responsesStream) addText(r *StreamReader, e *responsesEvent, list, raw,
 		return
 	}
 	p.member = member
-	p.text = s.add(r, e, p.text, inner(text), whole)
+	p.text = s.add(r, e, p.text, protocol.Inner(text), whole)
 }
 
 // addArguments appends to the text of a call, or sets all of it.
@@ -278,7 +279,7 @@ func (s *responsesStream) addArguments(r *StreamReader, e *responsesEvent, membe
 		return
 	}
 	item.member = member
-	item.text = s.add(r, e, item.text, inner(text), whole)
+	item.text = s.add(r, e, item.text, protocol.Inner(text), whole)
 }
 
 // add appends more to a text of the event's item, or replaces the text with it.
@@ -292,7 +293,7 @@ func (s *responsesStream) add(r *StreamReader, e *responsesEvent, text, more []b
 		text = nil
 	}
 	text = r.keep(text, more)
-	newest(s.items, number(e.output)).kept += r.kept - before
+	newest(s.items, protocol.Number(e.output)).kept += r.kept - before
 	return text
 }
 
@@ -320,7 +321,7 @@ func (s *responsesStream) setPart(r *StreamReader, e *responsesEvent, whole bool
 		p.text = nil
 	}
 	fits := r.room(len(raw))
-	newest(s.items, number(e.output)).kept += r.kept - before
+	newest(s.items, protocol.Number(e.output)).kept += r.kept - before
 	if !fits {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // Form is one of the two dictionary forms of a trajectory.
@@ -114,7 +115,7 @@ func (s *Step) get(i int) []byte {
 // isTrajectory reports whether an object has the keys of a step, or a question.
 func isTrajectory(root rawjson.Value) bool {
 	for k := range root.Members() {
-		name := string(key(k))
+		name := string(protocol.Key(k))
 		if name == "question" || name == noteKey {
 			return true
 		}
@@ -163,10 +164,10 @@ func ReadTrajectory(data []byte, lim Limits) (*Trajectory, error) {
 
 func (t *Trajectory) read(root rawjson.Value) error {
 	if !isTrajectory(root) && !emptyObject(root) {
-		return fail(root, `not a trajectory: want "question" and keys such as thought_1, tool_1, tool_args_1, tool_result_1 or thought_0, tool_name_0, tool_args_0, observation_0`)
+		return protocol.Fail(root, `not a trajectory: want "question" and keys such as thought_1, tool_1, tool_args_1, tool_result_1 or thought_0, tool_name_0, tool_args_0, observation_0`)
 	}
 	if nested := root.Get("trajectory"); nested.Kind() == rawjson.Object {
-		return in(fail(nested, "the steps are in this member: give that object alone"), "trajectory")
+		return protocol.In(protocol.Fail(nested, "the steps are in this member: give that object alone"), "trajectory")
 	}
 	var err error
 	if t.Form, err = trajectoryForm(root); err != nil {
@@ -174,7 +175,7 @@ func (t *Trajectory) read(root rawjson.Value) error {
 	}
 	numbers := map[int]int{} // step number → index in Steps
 	for k := range root.Members() {
-		if stem, n, ok := splitKey(string(key(k))); ok && slices.Contains(stepNames[t.Form][:], stem) {
+		if stem, n, ok := splitKey(string(protocol.Key(k))); ok && slices.Contains(stepNames[t.Form][:], stem) {
 			if _, seen := numbers[n]; !seen {
 				numbers[n] = len(t.Steps)
 				t.Steps = append(t.Steps, Step{Number: n, form: t.Form})
@@ -193,12 +194,12 @@ func (t *Trajectory) read(root rawjson.Value) error {
 		}
 		switch f.key {
 		case "question":
-			t.Question, err = text(v)
+			t.Question, err = protocol.Text(v)
 		case noteKey:
-			t.Note, err = text(v)
+			t.Note, err = protocol.Text(v)
 		}
 		if err != nil {
-			return in(err, f.key)
+			return protocol.In(err, f.key)
 		}
 		if started {
 			t.after = append(t.after, f)
@@ -216,7 +217,7 @@ func trajectoryForm(root rawjson.Value) (Form, error) {
 	var flat, dspy string
 	zero := false
 	for k := range root.Members() {
-		stem, n, ok := splitKey(string(key(k)))
+		stem, n, ok := splitKey(string(protocol.Key(k)))
 		if !ok {
 			continue
 		}
@@ -230,7 +231,7 @@ func trajectoryForm(root rawjson.Value) (Form, error) {
 		}
 	}
 	if flat != "" && dspy != "" {
-		return Flat, fail(root, "a trajectory of two forms: it has %q and %q", flat, dspy)
+		return Flat, protocol.Fail(root, "a trajectory of two forms: it has %q and %q", flat, dspy)
 	}
 	if dspy != "" || flat == "" && zero {
 		return DSPy, nil
