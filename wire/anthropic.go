@@ -11,7 +11,7 @@ import (
 )
 
 // anthropicMessage reads one element of "messages".
-func (b *Body) anthropicMessage(v rawjson.Value, m *chat.Message) error {
+func anthropicMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
 	var role, content rawjson.Value
 	for k, val := range v.Members() {
 		switch string(protocol.Key(k)) {
@@ -21,33 +21,21 @@ func (b *Body) anthropicMessage(v rawjson.Value, m *chat.Message) error {
 			content = val
 		}
 	}
-	if err := readRole(v, role, m); err != nil {
+	if err := protocol.Role(v, role, m); err != nil {
 		return err
 	}
 	if !content.Exists() {
 		return protocol.Missing(v, "content")
 	}
 	var err error
-	if m.Parts, err = b.content(content, b.anthropicPart); err != nil {
+	if m.Parts, err = r.Content(content, anthropicPart); err != nil {
 		return protocol.In(err, "content")
 	}
 	return nil
 }
 
-func readRole(parent, v rawjson.Value, m *chat.Message) error {
-	switch v.Kind() {
-	case rawjson.String:
-	case rawjson.Invalid:
-		return protocol.Missing(parent, "role")
-	default:
-		return protocol.In(protocol.Wrong(v, "a string"), "role")
-	}
-	m.Role = chat.Role(protocol.Word(v))
-	return nil
-}
-
 // anthropicPart reads one content block.
-func (b *Body) anthropicPart(v rawjson.Value, p *chat.Part) error {
+func anthropicPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	t := v.Get("type")
 	if t.Kind() != rawjson.String {
 		return nil // anything else stays raw
@@ -86,10 +74,10 @@ func (b *Body) anthropicPart(v rawjson.Value, p *chat.Part) error {
 		case p.Type == "tool_use" || strings.HasSuffix(p.Type, "_tool_use"):
 			p.Kind, p.Hosted = chat.Call, p.Type != "tool_use"
 			p.Within = v.Get("caller").Get("tool_id").Str()
-			err = readCall(v, p, "id", "input")
+			err = protocol.Call(v, p, "id", "input")
 		case p.Type == "tool_result" || strings.HasSuffix(p.Type, "_tool_result"):
 			p.Kind, p.Hosted = chat.Result, p.Type != "tool_result"
-			err = b.anthropicResult(v, p)
+			err = anthropicResult(r, v, p)
 		case v.Has("tool_references"): // found by the provider's own search
 			p.Kind = chat.Catalog
 		}
@@ -97,55 +85,13 @@ func (b *Body) anthropicPart(v rawjson.Value, p *chat.Part) error {
 	return err
 }
 
-func (b *Body) anthropicResult(v rawjson.Value, p *chat.Part) error {
+func anthropicResult(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	var err error
 	if p.ID, err = protocol.Member(v, "tool_use_id", protocol.Str); err != nil {
 		return err
 	}
 	p.IsError = v.Get("is_error").Bool()
-	return b.resultContent(v, "content", p, b.anthropicPart)
-}
-
-// resultContent reads the content of a tool's result: one string, one part or a
-// list of parts. Any other shape stays raw.
-func (b *Body) resultContent(v rawjson.Value, name string, p *chat.Part, part func(rawjson.Value, *chat.Part) error) error {
-	switch c := v.Get(name); c.Kind() {
-	case rawjson.String:
-		p.Text = chat.String(c.Raw())
-	case rawjson.Object: // a screenshot, or an error of a hosted tool
-		var err error
-		if p.Parts, err = b.take(c, 1); err != nil {
-			return protocol.In(err, name)
-		}
-		p.Parts[0].Raw = c.Raw()
-		if err := part(c, &p.Parts[0]); err != nil {
-			return protocol.In(err, name)
-		}
-	case rawjson.Array:
-		for e := range c.Elems() {
-			if e.Kind() != rawjson.Object {
-				return nil
-			}
-		}
-		var err error
-		if p.Parts, err = b.content(c, part); err != nil {
-			return protocol.In(err, name)
-		}
-	}
-	return nil
-}
-
-// readCall reads the id, name and arguments of a tool call.
-func readCall(v rawjson.Value, p *chat.Part, id, args string) error {
-	var err error
-	if p.ID, err = protocol.Member(v, id, protocol.Str); err != nil {
-		return err
-	}
-	if p.Name, err = protocol.Member(v, "name", protocol.Str); err != nil {
-		return err
-	}
-	p.Args = v.Get(args).Raw()
-	return nil
+	return r.Result(v, "content", p, anthropicPart)
 }
 
 func anthropicSource(v rawjson.Value) *chat.Media {
@@ -162,21 +108,34 @@ func anthropicSource(v rawjson.Value) *chat.Media {
 
 func anthropicProtocol() *Protocol {
 	return &Protocol{
-		Name:          "anthropic",
-		Vendor:        "anthropic",
-		Route:         "/v1/messages",
-		List:          "messages",
-		System:        "system",
-		Tools:         []string{"tools"},
+		Name:    "anthropic",
+		Title:   "Anthropic",
+		Vendor:  "anthropic",
+		Route:   "/v1/messages",
+		List:    "messages",
+		System:  "system",
+		Tools:   []string{"tools"},
+		IsCall:  anthropicCall,
+		IsCount: anthropicCount,
+		Signs: protocol.Signs{
+			Tool: func(v rawjson.Value) bool { return v.Has("input_schema") && !v.Has("function") },
+			Part: isAnthropicPart,
+			Fields: []string{
+				"system", "anthropic_version", "anthropic_beta", "stop_sequences", "thinking", "context_management", "mcp_servers",
+				"output_config", "container",
+			},
+			Model: "claude",
+		},
+		Field:         anthropicField,
+		Message:       anthropicMessage,
+		Managed:       anthropicManaged,
+		Rules:         chat.Rules{ResultsFollow: true, RunsMerge: true},
 		MarksCache:    true,
 		BindsThinking: true,
-		Bare:          rawOf,
+		Bare:          protocol.RawOf,
 		Refusal:       anthropicRefusal,
 	}
 }
-
-// rawOf returns a message of a protocol whose messages have no fields for credentials.
-func rawOf(m *chat.Message) []byte { return m.Raw }
 
 func anthropicRefusal(status int, _, message string) []byte {
 	var r struct {
@@ -206,4 +165,39 @@ func anthropicErrorType(status int) string {
 		return "rate_limit_error"
 	}
 	return "api_error"
+}
+
+// anthropicCall does not take /v1/threads/ID/messages, which is OpenAI's.
+func anthropicCall(path string) bool { return protocol.IsAt(path, "/messages", "/v1") }
+
+func anthropicCount(path string) bool {
+	call, ok := strings.CutSuffix(path, "/count_tokens")
+	return ok && anthropicCall(call)
+}
+
+func anthropicField(r *protocol.Reader, name string, v rawjson.Value) (err error) {
+	if name == "system" {
+		r.Request.System, err = r.Content(v, anthropicPart)
+		return err
+	}
+	return r.Member(name, v)
+}
+
+// anthropicManaged does not count the clearing of old thinking: Claude Code requests it in
+// every call.
+func anthropicManaged(body rawjson.Value) string {
+	for e := range body.Get("context_management").Get("edits").Elems() {
+		if t := e.Get("type").Str(); strings.HasPrefix(t, "clear_tool_uses") || strings.HasPrefix(t, "compact") {
+			return "context_management"
+		}
+	}
+	return ""
+}
+
+func isAnthropicPart(p rawjson.Value) bool {
+	switch string(p.Get("type").Raw()) {
+	case `"tool_use"`, `"tool_result"`, `"thinking"`, `"redacted_thinking"`, `"image"`, `"document"`, `"server_tool_use"`:
+		return true
+	}
+	return false
 }

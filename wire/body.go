@@ -1,8 +1,7 @@
 package wire
 
 import (
-	"fmt"
-	"strings"
+	"slices"
 	"sync"
 
 	"github.com/oriel-context/oriel/chat"
@@ -41,12 +40,10 @@ type Body struct {
 	// plain string.
 	list span
 	// at[i] is the position of message i in data.
-	at []span
+	at     []span
+	reader protocol.Reader
 
-	members []Member    // at the top, in their order
-	parts   []chat.Part // the rest of the current chunk of parts
-	count   int         // of parts so far
-	most    int         // Limits.Parts
+	members []Member // at the top, in their order
 }
 
 // Member is a top-level field of a body, with its original bytes.
@@ -57,31 +54,27 @@ type Member struct {
 
 type span struct{ start, end int }
 
-// Hints are the fields with which clients identify users and conversations. A field is
-// empty if it is absent or not a string.
-type Hints struct {
-	UserID       string // Anthropic's metadata.user_id
-	CacheKey     string // OpenAI's prompt_cache_key
-	Conversation string // the id of OpenAI's conversation
-	User         string // OpenAI's user
-	Previous     string // OpenAI's previous_response_id
-}
+// Hints are the fields with which clients identify users and conversations: Anthropic's
+// metadata.user_id (UserID), OpenAI's prompt_cache_key (CacheKey), conversation, user and
+// previous_response_id (Previous). A field is empty if it is absent or not a string.
+type Hints = protocol.Hints
 
 // Read parses a request body. Format Auto detects the format; use ReadTrajectory for a
 // trajectory.
 func Read(data []byte, f Format, lim Limits) (*Body, error) {
-	b := &Body{Format: f, data: data, most: lim.Parts}
+	b := &Body{Format: f, data: data}
+	b.reader = protocol.Reader{Request: &b.Request, Hints: &b.Hints, Most: lim.Parts}
 	err := parse(data, lim, func(root rawjson.Value) error {
 		if f == Auto {
 			b.Format = detect(root)
 		}
-		switch b.Format {
-		case Anthropic, Chat, Responses:
+		switch {
+		case b.Format.IsProtocol():
 			return b.readTop(root)
-		case Trajectories:
+		case b.Format == Trajectories:
 			return protocol.Fail(root, "a trajectory is not a request body")
 		}
-		return protocol.Fail(root, `not a request that Oriel knows: want "messages" (Anthropic, OpenAI Chat), "input" (OpenAI Responses) or the steps of a trajectory`)
+		return protocol.Fail(root, "not a request that Oriel knows: want %s or the steps of a trajectory", listNames())
 	})
 	if err != nil {
 		return nil, err
@@ -134,19 +127,18 @@ func (b *Body) Members() []Member { return b.members }
 
 // Rules returns the protocol's rules for calls and results.
 func (b *Body) Rules() chat.Rules {
-	return chat.Rules{
-		ResultsFollow: b.Format == Anthropic || b.Format == Chat,
-		RunsMerge:     b.Format == Anthropic,
-		Held:          b.Managed == "previous_response_id" || b.Managed == "conversation",
-	}
+	p := b.Format.Protocol()
+	rules := p.Rules
+	rules.Held = slices.Contains(p.Held, b.Managed)
+	return rules
 }
 
 // readTop reads the other top-level fields, and then the messages.
 func (b *Body) readTop(root rawjson.Value) error {
 	var list rawjson.Value
-	listName := b.Format.Protocol().List
+	p := b.Format.Protocol()
 	n := root.Len()
-	if err := b.few(root, n, "members"); err != nil {
+	if err := b.reader.Few(root, n, "members"); err != nil {
 		return err
 	}
 	b.members = make([]Member, 0, n)
@@ -154,89 +146,51 @@ func (b *Body) readTop(root rawjson.Value) error {
 		var err error
 		name := string(protocol.Key(k))
 		b.members = append(b.members, Member{name, v.Raw()})
-		switch name {
-		case "model":
-			b.Model, err = protocol.Str(v)
-		case "stream":
-			if v.Kind() != rawjson.Bool && v.Kind() != rawjson.Null {
-				err = protocol.Wrong(v, "a boolean")
-			}
-			b.Stream = v.Bool()
-		case "max_tokens", "max_completion_tokens", "max_output_tokens":
-			b.MaxOutput, err = protocol.Count(v)
-		case "thinking":
-			if b.ThinkingBudget, err = protocol.Count(v.Get("budget_tokens")); err != nil {
-				err = protocol.In(err, "budget_tokens")
-			}
-		case "tools":
-			b.Tools = nil // the last member with a name counts
-			err = b.readTools(v)
-		case "functions":
-			if b.Format == Chat {
-				err = b.readTools(v)
-			}
-		case "system":
-			if b.Format == Anthropic {
-				b.System, err = b.content(v, b.anthropicPart)
-			}
-		case "instructions":
-			if b.Format == Responses {
-				b.System, err = b.content(v, b.responsesPart)
-			}
-		case "metadata":
-			b.Hints.UserID = v.Get("user_id").Str()
-		case "prompt_cache_key":
-			b.Hints.CacheKey = v.Str()
-		case "user":
-			b.Hints.User = v.Str()
-		case "previous_response_id":
-			b.Hints.Previous = v.Str()
-		case "conversation":
-			if b.Hints.Conversation = v.Str(); v.Kind() == rawjson.Object {
-				b.Hints.Conversation = v.Get("id").Str()
-			}
-		case listName:
-			if list.Exists() {
-				err = protocol.Fail(v, "given twice: which list the provider reads is unknown")
-			}
+		switch {
+		case name != p.List:
+			err = p.Field(&b.reader, name, v)
+		case list.Exists():
+			err = protocol.Fail(v, "given twice: which list the provider reads is unknown")
+		default:
 			list = v
 		}
 		if err != nil {
 			return protocol.In(err, k.Str())
 		}
 	}
-	b.Managed = managed(b.Format, root)
-	if !list.Exists() && !(b.Format == Responses && heldByProvider(root)) {
-		return protocol.Missing(root, listName)
+	b.Managed = p.Managed(root)
+	if !list.Exists() && (p.LacksList == nil || !p.LacksList(root)) {
+		return protocol.Missing(root, p.List)
 	}
-	if err := b.readList(list); err != nil {
-		return protocol.In(err, listName)
+	if err := b.readList(p, list); err != nil {
+		return protocol.In(err, p.List)
 	}
 	return nil
 }
 
 // readList locates and reads every message.
-func (b *Body) readList(list rawjson.Value) error {
+func (b *Body) readList(p *Protocol, list rawjson.Value) error {
 	b.list.start, b.list.end = list.Span()
 	switch {
 	case list.Kind() == rawjson.Array:
-	case b.Format == Responses && list.Kind() == rawjson.String:
+	case p.FromText != nil && list.Kind() == rawjson.String:
 		b.at = []span{b.list}
-		part := b.alloc(1)
+		part := b.reader.Alloc(1)
 		part[0] = chat.Part{Kind: chat.Text, Text: chat.String(list.Raw())}
 		b.Messages = []chat.Message{{Role: chat.User, Raw: list.Raw(), Parts: part}}
 		return nil
 	case !list.Exists():
 		return nil
-	case b.Format == Responses:
+	case p.FromText != nil:
 		return protocol.Wrong(list, "a string or an array")
 	default:
 		return protocol.Wrong(list, "an array")
 	}
 	n := list.Len()
-	if err := b.few(list, n, "messages"); err != nil {
+	if err := b.reader.Few(list, n, "messages"); err != nil {
 		return err
 	}
+	b.reader.Messages = n
 	b.at = make([]span, 0, n)
 	b.Messages = make([]chat.Message, n)
 	i := 0
@@ -248,148 +202,10 @@ func (b *Body) readList(list rawjson.Value) error {
 		b.at = append(b.at, span{start, end})
 		m := &b.Messages[i]
 		m.Raw = v.Raw()
-		var err error
-		switch b.Format {
-		case Anthropic:
-			err = b.anthropicMessage(v, m)
-		case Chat:
-			err = b.chatMessage(v, m)
-		default:
-			err = b.responsesItem(v, m)
-		}
-		if err != nil {
+		if err := p.Message(&b.reader, v, m); err != nil {
 			return protocol.At(err, i)
 		}
 		i++
 	}
 	return nil
-}
-
-// heldByProvider reports whether a Responses request may omit input because the provider
-// holds it.
-func heldByProvider(root rawjson.Value) bool {
-	given := func(name string) bool { k := root.Get(name).Kind(); return k == rawjson.String || k == rawjson.Object }
-	return given("previous_response_id") || given("conversation") || root.Get("prompt").Kind() == rawjson.Object
-}
-
-func (b *Body) readTools(v rawjson.Value) error {
-	if v.Kind() == rawjson.Null {
-		return nil
-	}
-	if v.Kind() != rawjson.Array {
-		return protocol.Wrong(v, "an array")
-	}
-	if err := b.few(v, v.Len(), "tools"); err != nil {
-		return err
-	}
-	i := 0
-	for t := range v.Elems() {
-		if t.Kind() != rawjson.Object {
-			return protocol.At(protocol.Wrong(t, "an object"), i)
-		}
-		name := t.Get("name")
-		if f := t.Get("function"); f.Kind() == rawjson.Object {
-			name = f.Get("name")
-		}
-		if !name.Exists() {
-			name = t.Get("type")
-		}
-		b.Tools = append(b.Tools, chat.ToolDef{Name: name.Str(), Raw: t.Raw()})
-		i++
-	}
-	return nil
-}
-
-// managed returns the field with which the request asks its provider to manage the
-// window. Clearing of old thinking does not count: Claude Code requests it in every call.
-func managed(f Format, root rawjson.Value) string {
-	edits := root.Get("context_management")
-	switch f {
-	case Anthropic:
-		for e := range edits.Get("edits").Elems() {
-			if t := e.Get("type").Str(); strings.HasPrefix(t, "clear_tool_uses") || strings.HasPrefix(t, "compact") {
-				return "context_management"
-			}
-		}
-	case Responses:
-		for _, name := range []string{"previous_response_id", "conversation"} {
-			if v := root.Get(name); v.Exists() && v.Kind() != rawjson.Null {
-				return name
-			}
-		}
-		if root.Get("truncation").EqualStr("auto") {
-			return "truncation"
-		}
-		if edits.Len() > 0 {
-			return "context_management"
-		}
-	}
-	return ""
-}
-
-// content reads a string, an array of parts, or null.
-func (b *Body) content(v rawjson.Value, part func(rawjson.Value, *chat.Part) error) ([]chat.Part, error) {
-	switch v.Kind() {
-	case rawjson.Invalid, rawjson.Null:
-		return nil, nil
-	case rawjson.String:
-		p, err := b.take(v, 1)
-		if err != nil {
-			return nil, err
-		}
-		p[0] = chat.Part{Kind: chat.Text, Text: chat.String(v.Raw())}
-		return p, nil
-	case rawjson.Array:
-		parts, err := b.take(v, v.Len())
-		if err != nil {
-			return nil, err
-		}
-		i := 0
-		for e := v.First(); e.Exists(); e = e.Next() {
-			if e.Kind() != rawjson.Object {
-				return nil, protocol.At(protocol.Wrong(e, "an object"), i)
-			}
-			parts[i].Raw = e.Raw()
-			if err := part(e, &parts[i]); err != nil {
-				return nil, protocol.At(err, i)
-			}
-			i++
-		}
-		return parts, nil
-	}
-	return nil, protocol.Wrong(v, "a string, an array or null")
-}
-
-// few returns an error if a list has more than Limits.Parts elements.
-func (b *Body) few(v rawjson.Value, n int, what string) error {
-	if b.most == 0 || n <= b.most {
-		return nil
-	}
-	start, _ := v.Span()
-	return &protocol.Error{Offset: start, TooMany: true, Msg: fmt.Sprintf("%d %s: the limit is %d", n, what, b.most)}
-}
-
-// room counts n more parts of v and returns an error if the total exceeds Limits.Parts.
-func (b *Body) room(v rawjson.Value, n int) error {
-	b.count += n
-	return b.few(v, b.count, "parts up to here")
-}
-
-// take returns n zero parts for v, within Limits.Parts.
-func (b *Body) take(v rawjson.Value, n int) ([]chat.Part, error) {
-	if err := b.room(v, n); err != nil {
-		return nil, err
-	}
-	return b.alloc(n), nil
-}
-
-// alloc returns n zero parts from a chunk, so that a thousand small messages do not cost
-// a thousand allocations.
-func (b *Body) alloc(n int) []chat.Part {
-	if n > len(b.parts) {
-		b.parts = make([]chat.Part, max(n, min(64, 2*len(b.Messages))))
-	}
-	p := b.parts[:n:n]
-	b.parts = b.parts[n:]
-	return p
 }

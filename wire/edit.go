@@ -100,9 +100,10 @@ func open(f Format, raw []byte) (*edit, error) {
 		return nil, err
 	}
 	e := &edit{format: f, raw: raw, root: doc.Root()}
-	b := &Body{Format: f, data: raw}
-	if f == Responses && e.root.Kind() == rawjson.String {
-		if err := b.readList(e.root); err != nil {
+	p := f.Protocol()
+	if p.FromText != nil && e.root.Kind() == rawjson.String {
+		b := &Body{Format: f, data: raw}
+		if err := b.readList(p, e.root); err != nil {
 			return nil, err
 		}
 		e.msg = b.Messages[0]
@@ -112,17 +113,10 @@ func open(f Format, raw []byte) (*edit, error) {
 		return nil, protocol.Wrong(e.root, "an object")
 	}
 	e.msg.Raw = e.root.Raw()
-	switch f {
-	case Anthropic:
-		err = b.anthropicMessage(e.root, &e.msg)
-	case Chat:
-		err = b.chatMessage(e.root, &e.msg)
-	case Responses:
-		err = b.responsesItem(e.root, &e.msg)
-	default:
-		err = fmt.Errorf("format %s has no messages: use anthropic, openai or responses", f)
+	if !p.IsProtocol() {
+		return nil, fmt.Errorf("format %s has no messages: use %s", f, ProtocolNames())
 	}
-	if err != nil {
+	if err := p.Message(new(protocol.Reader), e.root, &e.msg); err != nil {
 		return nil, err
 	}
 	return e, nil

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/rawjson"
@@ -51,14 +52,17 @@ func FormatNames() []string {
 	return names
 }
 
-// detect determines a body's format from what only one protocol has. If nothing
-// decides, a body with messages is OpenAI's, which most servers use.
+// detect determines a body's format from what only one protocol has.
 func detect(root rawjson.Value) Format {
-	if root.Has("messages") {
-		return detectMessages(root)
+	for _, p := range protocols {
+		if p.IsProtocol() && root.Has(p.List) {
+			return detectAmong(p.List, root)
+		}
 	}
-	if root.Has("input") || heldByProvider(root) {
-		return Responses
+	for i, p := range protocols {
+		if p.LacksList != nil && p.LacksList(root) {
+			return Format(i)
+		}
 	}
 	if isTrajectory(root) {
 		return Trajectories
@@ -66,51 +70,42 @@ func detect(root rawjson.Value) Format {
 	return Auto
 }
 
-// detectMessages checks messages and tools first: compatible servers accept each
-// other's fields, but a call or a result has only one form.
-func detectMessages(root rawjson.Value) Format {
-	for t := range root.Get("tools").Elems() {
-		if t.Has("function") {
-			return Chat
+// detectAmong determines the format of a body with a list of messages by the signs of the
+// protocols that have such a list.
+func detectAmong(list string, root rawjson.Value) Format {
+	find := func(has func(s *protocol.Signs) bool) Format {
+		for i, p := range protocols {
+			if p.List == list && has(&p.Signs) {
+				return Format(i)
+			}
 		}
-		if t.Has("input_schema") {
-			return Anthropic
-		}
+		return Auto
 	}
-	for m := range root.Get("messages").Elems() {
-		if f := detectMessage(m); f != Auto {
+	is := func(sign func(rawjson.Value) bool, v rawjson.Value) bool { return sign != nil && sign(v) }
+	for t := range root.Get("tools").Elems() {
+		if f := find(func(s *protocol.Signs) bool { return is(s.Tool, t) }); f != Auto {
 			return f
 		}
 	}
+	for m := range root.Get(list).Elems() {
+		if f := find(func(s *protocol.Signs) bool { return is(s.Message, m) }); f != Auto {
+			return f
+		}
+		for p := range m.Get("content").Elems() {
+			if f := find(func(s *protocol.Signs) bool { return is(s.Part, p) }); f != Auto {
+				return f
+			}
+		}
+	}
 	for k := range root.Members() {
-		switch string(protocol.Key(k)) {
-		case "system", "anthropic_version", "anthropic_beta", "stop_sequences", "thinking", "context_management", "mcp_servers", "output_config", "container":
-			return Anthropic
-		case "max_completion_tokens", "frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "response_format", "functions", "parallel_tool_calls", "reasoning_effort", "stream_options", "n", "seed", "stop":
-			return Chat
+		name := string(protocol.Key(k))
+		if f := find(func(s *protocol.Signs) bool { return slices.Contains(s.Fields, name) }); f != Auto {
+			return f
 		}
 	}
-	if bytes.Contains(root.Get("model").Raw(), []byte("claude")) {
-		return Anthropic
+	model := root.Get("model").Raw()
+	if f := find(func(s *protocol.Signs) bool { return s.Model != "" && bytes.Contains(model, []byte(s.Model)) }); f != Auto {
+		return f
 	}
-	return Chat
-}
-
-func detectMessage(m rawjson.Value) Format {
-	switch role := m.Get("role"); {
-	case role.EqualStr("tool"), role.EqualStr("developer"), role.EqualStr("function"):
-		return Chat
-	}
-	if m.Has("tool_calls") || m.Has("function_call") || m.Has("refusal") || m.Has("name") {
-		return Chat
-	}
-	for p := range m.Get("content").Elems() {
-		switch string(p.Get("type").Raw()) {
-		case `"tool_use"`, `"tool_result"`, `"thinking"`, `"redacted_thinking"`, `"image"`, `"document"`, `"server_tool_use"`:
-			return Anthropic
-		case `"image_url"`, `"input_audio"`, `"file"`:
-			return Chat
-		}
-	}
-	return Auto
+	return find(func(s *protocol.Signs) bool { return s.Usual })
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
@@ -10,7 +11,7 @@ import (
 )
 
 // chatMessage reads one element of "messages" of a Chat Completions request.
-func (b *Body) chatMessage(v rawjson.Value, m *chat.Message) error {
+func chatMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
 	var role, content, name, calls, callID, function, refusal, audio, reasoning rawjson.Value
 	for k, val := range v.Members() {
 		switch string(protocol.Key(k)) {
@@ -34,7 +35,7 @@ func (b *Body) chatMessage(v rawjson.Value, m *chat.Message) error {
 			reasoning = val
 		}
 	}
-	if err := readRole(v, role, m); err != nil {
+	if err := protocol.Role(v, role, m); err != nil {
 		return err
 	}
 	var err error
@@ -42,9 +43,9 @@ func (b *Body) chatMessage(v rawjson.Value, m *chat.Message) error {
 		return protocol.In(err, "name")
 	}
 	if m.Role == chat.Tool || m.Role == chat.Function {
-		return b.chatResult(v, callID, m)
+		return chatResult(r, v, callID, m)
 	}
-	if m.Parts, err = b.content(content, b.chatPart); err != nil {
+	if m.Parts, err = r.Content(content, chatPart); err != nil {
 		return protocol.In(err, "content")
 	}
 	beside := 0
@@ -53,7 +54,7 @@ func (b *Body) chatMessage(v rawjson.Value, m *chat.Message) error {
 			beside++
 		}
 	}
-	if err := b.room(v, beside); err != nil {
+	if err := r.Room(v, beside); err != nil {
 		return err
 	}
 	// Servers that return their reasoning accept it back beside the content.
@@ -73,14 +74,14 @@ func (b *Body) chatMessage(v rawjson.Value, m *chat.Message) error {
 		}
 		m.Parts = append(m.Parts, p)
 	}
-	if err := b.chatCalls(calls, m); err != nil {
+	if err := chatCalls(r, calls, m); err != nil {
 		return protocol.In(err, "tool_calls")
 	}
 	return nil
 }
 
 // chatResult reads a message of role tool or function, which is one result.
-func (b *Body) chatResult(v, callID rawjson.Value, m *chat.Message) error {
+func chatResult(r *protocol.Reader, v, callID rawjson.Value, m *chat.Message) error {
 	p := chat.Part{Kind: chat.Result, Type: string(m.Role), Name: m.Name}
 	var err error
 	if p.ID, err = protocol.Str(callID); err != nil {
@@ -91,21 +92,21 @@ func (b *Body) chatResult(v, callID rawjson.Value, m *chat.Message) error {
 	}
 	switch c := v.Get("content"); c.Kind() {
 	case rawjson.String, rawjson.Array:
-		if err := b.resultContent(v, "content", &p, b.chatPart); err != nil {
+		if err := r.Result(v, "content", &p, chatPart); err != nil {
 			return err
 		}
 	case rawjson.Invalid, rawjson.Null:
 	default:
 		return protocol.In(protocol.Wrong(c, "a string, an array or null"), "content")
 	}
-	if m.Parts, err = b.take(v, 1); err != nil {
+	if m.Parts, err = r.Take(v, 1); err != nil {
 		return err
 	}
 	m.Parts[0] = p
 	return nil
 }
 
-func (b *Body) chatCalls(calls rawjson.Value, m *chat.Message) error {
+func chatCalls(r *protocol.Reader, calls rawjson.Value, m *chat.Message) error {
 	switch calls.Kind() {
 	case rawjson.Invalid, rawjson.Null:
 		return nil
@@ -114,10 +115,10 @@ func (b *Body) chatCalls(calls rawjson.Value, m *chat.Message) error {
 		return protocol.Wrong(calls, "an array")
 	}
 	count := calls.Len()
-	if err := b.room(calls, count); err != nil {
+	if err := r.Room(calls, count); err != nil {
 		return err
 	}
-	parts := b.alloc(len(m.Parts) + count)
+	parts := r.Alloc(len(m.Parts) + count)
 	n := copy(parts, m.Parts)
 	i := 0
 	for c := calls.First(); c.Exists(); c = c.Next() {
@@ -156,7 +157,7 @@ func readFunction(v rawjson.Value, p *chat.Part, args string) error {
 }
 
 // chatPart reads one element of a content list.
-func (b *Body) chatPart(v rawjson.Value, p *chat.Part) error {
+func chatPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	t := v.Get("type")
 	if t.Kind() != rawjson.String {
 		return nil
@@ -203,13 +204,29 @@ func mediaURL(v rawjson.Value) *chat.Media {
 
 func chatProtocol() *Protocol {
 	return &Protocol{
-		Name:       "openai",
-		Vendor:     "openai",
-		Route:      "/v1/chat/completions",
-		List:       "messages",
-		Tools:      []string{"tools", "functions"},
+		Name:   "openai",
+		Title:  "OpenAI Chat",
+		Vendor: "openai",
+		Route:  "/v1/chat/completions",
+		List:   "messages",
+		Tools:  []string{"tools", "functions"},
+		IsCall: func(path string) bool { return strings.HasSuffix(path, "/chat/completions") },
+		Signs: protocol.Signs{
+			Tool:    func(v rawjson.Value) bool { return v.Has("function") },
+			Message: isChatMessage,
+			Part:    isChatPart,
+			Fields: []string{
+				"max_completion_tokens", "frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "response_format",
+				"functions", "parallel_tool_calls", "reasoning_effort", "stream_options", "n", "seed", "stop",
+			},
+			Usual: true, // most servers speak it
+		},
+		Field:      chatField,
+		Message:    chatMessage,
+		Managed:    func(rawjson.Value) string { return "" },
+		Rules:      chat.Rules{ResultsFollow: true},
 		MarksCache: true,
-		Bare:       rawOf,
+		Bare:       protocol.RawOf,
 		Refusal:    openAIRefusal,
 	}
 }
@@ -227,4 +244,27 @@ func openAIRefusal(_ int, code, message string) []byte {
 	r.Error.Message, r.Error.Type, r.Error.Code = message, "oriel_error", code
 	body, _ := json.Marshal(r) // strings alone cannot fail
 	return body
+}
+
+func chatField(r *protocol.Reader, name string, v rawjson.Value) error {
+	if name == "functions" { // an older form, beside tools
+		return r.Tools(v)
+	}
+	return r.Member(name, v)
+}
+
+func isChatMessage(m rawjson.Value) bool {
+	switch role := m.Get("role"); {
+	case role.EqualStr("tool"), role.EqualStr("developer"), role.EqualStr("function"):
+		return true
+	}
+	return m.Has("tool_calls") || m.Has("function_call") || m.Has("refusal") || m.Has("name")
+}
+
+func isChatPart(p rawjson.Value) bool {
+	switch string(p.Get("type").Raw()) {
+	case `"image_url"`, `"input_audio"`, `"file"`:
+		return true
+	}
+	return false
 }

@@ -1,42 +1,16 @@
 package wire
 
-import "github.com/oriel-context/oriel/chat"
+import (
+	"fmt"
+	"slices"
+	"strings"
 
-// Protocol is what a program has to know of one protocol. What it may leave empty says so;
-// TestEveryProtocolIsWhole fails for any other part that is missing.
-type Protocol struct {
-	// Name stands in settings, in stores and on screens. What was stored under a name is
-	// read back by it, so it never changes.
-	Name string
-	// Vendor is the vendor whose server speaks the protocol: "openai" or "anthropic".
-	Vendor string
-	// Route is the path of a call on the vendor's server.
-	Route string
+	"github.com/oriel-context/oriel/wire/internal/protocol"
+)
 
-	// List is the member of a body that holds the messages.
-	List string
-	// System is the member of a body that holds the system prompt; empty if only
-	// messages do.
-	System string
-	// Tools are the members of a body that define tools.
-	Tools []string
-
-	// MarksCache reports whether clients mark in messages what the provider caches, so that
-	// marks must move when messages leave; otherwise marks are fields like others.
-	MarksCache bool
-	// BindsThinking reports whether a provider may refuse a message whose thinking was
-	// produced behind another history.
-	BindsThinking bool
-	// NamesReplies reports whether a request may continue a reply by the id of the reply.
-	NamesReplies bool
-
-	// Bare returns a message as it may be stored: without credentials, which some kinds of
-	// messages have fields for. It returns m.Raw itself if there are none.
-	Bare func(m *chat.Message) []byte
-	// Refusal returns the body of an error response as the vendor writes it, so that SDKs
-	// raise the error that they raise for the vendor's own. code is a word for programs.
-	Refusal func(status int, code, message string) []byte
-}
+// Protocol is what a program may ask about one protocol: its name, its members, its rules, and
+// how its messages and replies are read and written.
+type Protocol = protocol.Protocol
 
 // protocols has a row for each format. Auto and Trajectories are no protocols and have only
 // a name.
@@ -58,7 +32,7 @@ func (f Format) Protocol() *Protocol {
 }
 
 // IsProtocol reports whether requests have the format.
-func (f Format) IsProtocol() bool { return f.Protocol().List != "" }
+func (f Format) IsProtocol() bool { return f.Protocol().IsProtocol() }
 
 // Protocols returns the formats of all protocols.
 func Protocols() []Format {
@@ -79,4 +53,40 @@ func ByName(name string) (Format, bool) {
 		}
 	}
 	return Auto, false
+}
+
+// ProtocolNames lists the protocols for errors: "anthropic, openai or responses".
+func ProtocolNames() string {
+	var out string
+	all := Protocols()
+	for i, f := range all {
+		switch {
+		case i == 0:
+		case i == len(all)-1:
+			out += " or "
+		default:
+			out += ", "
+		}
+		out += f.String()
+	}
+	return out
+}
+
+// listNames lists the members that hold messages, each with the protocols that have it.
+func listNames() string {
+	var out []string
+	for i, p := range protocols {
+		named := func(q *Protocol) bool { return q.List == p.List }
+		if !p.IsProtocol() || slices.IndexFunc(protocols, named) < i {
+			continue
+		}
+		var titles []string
+		for _, q := range protocols {
+			if named(q) {
+				titles = append(titles, q.Title)
+			}
+		}
+		out = append(out, fmt.Sprintf("%q (%s)", p.List, strings.Join(titles, ", ")))
+	}
+	return strings.Join(out, ", ")
 }

@@ -82,19 +82,17 @@ func (r *Reply) Messages() ([]chat.Message, error) {
 	if r.Message != nil {
 		raws = [][]byte{r.Message}
 	}
+	if len(raws) > 0 && !r.Format.IsProtocol() {
+		return nil, fmt.Errorf("format %s has no messages: use %s", r.Format, ProtocolNames())
+	}
 	msgs := make([]chat.Message, len(raws))
-	b := &Body{Format: r.Format, most: MaxParts}
+	p := r.Format.Protocol()
+	reader := protocol.Reader{Most: MaxParts}
 	for i, raw := range raws {
 		m := &msgs[i]
 		err := parse(raw, Limits{}, func(root rawjson.Value) error {
 			m.Raw = root.Raw()
-			switch r.Format {
-			case Anthropic:
-				return b.anthropicMessage(root, m)
-			case Chat:
-				return b.chatMessage(root, m)
-			}
-			return b.responsesItem(root, m)
+			return p.Message(&reader, root, m)
 		})
 		if err != nil {
 			return nil, protocol.At(err, i)

@@ -12,7 +12,7 @@ func (r *Reply) readResponses(root rawjson.Value) error {
 		return protocol.In(protocol.Wrong(output, "an array"), "output")
 	}
 	r.readStatus(root)
-	if err := (&Body{most: MaxParts}).few(output, output.Len(), "items"); err != nil {
+	if err := (&protocol.Reader{Most: MaxParts}).Few(output, output.Len(), "items"); err != nil {
 		return protocol.In(err, "output")
 	}
 	for item := range output.Elems() {

@@ -10,7 +10,7 @@ import (
 )
 
 // responsesItem reads one element of "input" of a Responses request.
-func (b *Body) responsesItem(v rawjson.Value, m *chat.Message) error {
+func responsesItem(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
 	t := v.Get("type")
 	if t.Exists() && t.Kind() != rawjson.String {
 		return protocol.In(protocol.Wrong(t, "a string"), "type")
@@ -21,19 +21,19 @@ func (b *Body) responsesItem(v rawjson.Value, m *chat.Message) error {
 	}
 	m.Type = protocol.Word(t)
 	if m.Type == "message" || m.Type == "" && v.Has("role") {
-		return b.responsesMessage(v, m)
+		return responsesMessage(r, v, m)
 	}
 	m.Role = chat.Assistant
-	if m.Parts, err = b.take(v, 1); err != nil {
+	if m.Parts, err = r.Take(v, 1); err != nil {
 		return err
 	}
 	p := &m.Parts[0]
 	p.Type, p.Raw = m.Type, v.Raw()
-	return b.responsesOther(v, m, p)
+	return responsesOther(r, v, m, p)
 }
 
-func (b *Body) responsesMessage(v rawjson.Value, m *chat.Message) error {
-	if err := readRole(v, v.Get("role"), m); err != nil {
+func responsesMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
+	if err := protocol.Role(v, v.Get("role"), m); err != nil {
 		return err
 	}
 	content := v.Get("content")
@@ -41,19 +41,19 @@ func (b *Body) responsesMessage(v rawjson.Value, m *chat.Message) error {
 		return protocol.Missing(v, "content")
 	}
 	var err error
-	if m.Parts, err = b.content(content, b.responsesPart); err != nil {
+	if m.Parts, err = r.Content(content, responsesPart); err != nil {
 		return protocol.In(err, "content")
 	}
 	return nil
 }
 
 // responsesOther reads every item that is not a message.
-func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) error {
+func responsesOther(r *protocol.Reader, v rawjson.Value, m *chat.Message, p *chat.Part) error {
 	switch m.Type {
 	case "reasoning":
 		p.Kind = chat.Thinking
 		p.Signed = v.Get("encrypted_content").Kind() == rawjson.String || m.ID != ""
-		return b.reasoningText(v, p)
+		return reasoningText(r, v, p)
 	case "compaction", "compaction_summary", "context_compaction":
 		p.Kind = chat.Compaction
 		return nil
@@ -74,7 +74,7 @@ func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) er
 		return nil
 	case "mcp_approval_request":
 		p.Kind = chat.Call
-		return readCall(v, p, "id", "arguments")
+		return protocol.Call(v, p, "id", "arguments")
 	case "mcp_approval_response":
 		p.Kind, m.Role = chat.Result, chat.Tool
 		var err error
@@ -91,7 +91,7 @@ func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) er
 		if p.ID == "" {
 			p.ID = m.ID // results of local shells refer to the item's id
 		}
-		return b.resultContent(v, "output", p, b.responsesPart)
+		return r.Result(v, "output", p, responsesPart)
 	case strings.HasSuffix(m.Type, "_call"):
 		p.Kind = chat.Call
 		for _, args := range []string{"arguments", "input", "action", "operation"} {
@@ -122,13 +122,13 @@ func (b *Body) responsesOther(v rawjson.Value, m *chat.Message, p *chat.Part) er
 }
 
 // reasoningText reads the summary of a reasoning item, if it has one.
-func (b *Body) reasoningText(v rawjson.Value, p *chat.Part) error {
+func reasoningText(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	for _, name := range []string{"summary", "content"} {
 		list := v.Get(name)
 		if list.Kind() != rawjson.Array || list.Len() == 0 {
 			continue
 		}
-		parts, err := b.content(list, b.responsesPart)
+		parts, err := r.Content(list, responsesPart)
 		if err != nil {
 			return protocol.In(err, name)
 		}
@@ -138,7 +138,7 @@ func (b *Body) reasoningText(v rawjson.Value, p *chat.Part) error {
 }
 
 // responsesPart reads one element of an item's content.
-func (b *Body) responsesPart(v rawjson.Value, p *chat.Part) error {
+func responsesPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	t := v.Get("type")
 	if t.Kind() != rawjson.String {
 		return nil
@@ -175,10 +175,20 @@ func (b *Body) responsesPart(v rawjson.Value, p *chat.Part) error {
 func responsesProtocol() *Protocol {
 	return &Protocol{
 		Name:         "responses",
+		Title:        "OpenAI Responses",
 		Vendor:       "openai",
 		Route:        "/v1/responses",
 		List:         "input",
 		System:       "instructions",
+		IsCall:       responsesCall,
+		IsCount:      responsesCount,
+		Signs:        protocol.Signs{Usual: true},
+		Field:        responsesField,
+		Message:      responsesItem,
+		FromText:     responsesFromText,
+		LacksList:    heldByProvider,
+		Managed:      responsesManaged,
+		Held:         []string{"previous_response_id", "conversation"},
 		Tools:        []string{"tools"},
 		NamesReplies: true,
 		Bare:         responsesBare,
@@ -201,4 +211,49 @@ var plainItems = map[string]bool{
 	"shell_call": true, "shell_call_output": true, "apply_patch_call": true, "apply_patch_call_output": true,
 	"computer_call": true, "computer_call_output": true, "web_search_call": true, "file_search_call": true,
 	"code_interpreter_call": true, "image_generation_call": true, "compaction": true,
+}
+
+func responsesCall(path string) bool { return protocol.IsAt(path, "/responses", "/v1", "/openai") }
+
+func responsesCount(path string) bool {
+	call, ok := strings.CutSuffix(path, "/input_tokens")
+	return ok && responsesCall(call)
+}
+
+func responsesField(r *protocol.Reader, name string, v rawjson.Value) (err error) {
+	if name == "instructions" {
+		r.Request.System, err = r.Content(v, responsesPart)
+		return err
+	}
+	return r.Member(name, v)
+}
+
+// heldByProvider reports whether a request may omit input because the provider holds it.
+func heldByProvider(body rawjson.Value) bool {
+	given := func(name string) bool {
+		k := body.Get(name).Kind()
+		return k == rawjson.String || k == rawjson.Object
+	}
+	return given("previous_response_id") || given("conversation") || body.Get("prompt").Kind() == rawjson.Object
+}
+
+func responsesManaged(body rawjson.Value) string {
+	for _, name := range []string{"previous_response_id", "conversation"} {
+		if v := body.Get(name); v.Exists() && v.Kind() != rawjson.Null {
+			return name
+		}
+	}
+	if body.Get("truncation").EqualStr("auto") {
+		return "truncation"
+	}
+	if body.Get("context_management").Len() > 0 {
+		return "context_management"
+	}
+	return ""
+}
+
+// responsesFromText returns the message that a plain input stands for.
+func responsesFromText(literal []byte) []byte {
+	out := append([]byte(`{"role":"user","content":`), literal...)
+	return append(out, '}')
 }

@@ -265,7 +265,7 @@ func (q *request) fit() (any, error) {
 	}
 	format, err := wire.ParseFormat(cmp.Or(o.Format, "auto"))
 	if err != nil || format != wire.Auto && !format.IsProtocol() {
-		return nil, badRequest("give auto or the name of a protocol: "+protocolNames(), "member %q is %.40q", "format", o.Format)
+		return nil, badRequest("give auto, "+wire.ProtocolNames(), "member %q is %.40q", "format", o.Format)
 	}
 	options := oriel.FitOptions{
 		Format: format, Model: o.Model, Window: o.Window, Reserve: o.Reserve, Budget: o.Budget, Low: o.Low, Policy: o.Policy, Mode: o.Mode,
@@ -284,13 +284,4 @@ func (q *request) fit() (any, error) {
 		return nil, badRequest("GET "+Prefix+"openapi.json describes the body", "%s", clip.To(err.Error(), clip.Text))
 	}
 	return &fitted{body, p}, nil
-}
-
-// protocolNames lists the protocols of requests.
-func protocolNames() string {
-	var names []string
-	for _, f := range wire.Protocols() {
-		names = append(names, f.String())
-	}
-	return strings.Join(names, ", ")
 }

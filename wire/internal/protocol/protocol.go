@@ -1,0 +1,104 @@
+package protocol
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/rawjson"
+)
+
+// Protocol is all that Oriel knows of one protocol. A part may be left empty only where its
+// comment says what that means; TestEveryProtocolIsWhole names any other part that is
+// missing.
+type Protocol struct {
+	// Name stands in settings, in stores and on screens. What was stored under a name is
+	// read back by it, so it never changes.
+	Name string
+	// Title is the vendor's name for it, for people.
+	Title string
+	// Vendor is the vendor whose server speaks the protocol: "openai" or "anthropic".
+	Vendor string
+
+	// Route is the path of a call on the vendor's server.
+	Route string
+	// IsCall reports whether a POST to a path is a call. Providers and gateways have
+	// prefixes of their own before the route, and some leave its version out.
+	IsCall func(path string) bool
+	// IsCount reports whether a POST to a path only asks how many tokens a call would have;
+	// nil if the protocol has no such request.
+	IsCount func(path string) bool
+
+	// List is the member of a body that holds the messages.
+	List string
+	// System is the member of a body that holds the system prompt; empty if only
+	// messages do.
+	System string
+	// Tools are the members of a body that define tools.
+	Tools []string
+	// Signs distinguish bodies from those of other protocols with the same List; empty if
+	// there are none.
+	Signs Signs
+	// Field reads a member of a body beside List into r.Request and r.Hints.
+	Field func(r *Reader, name string, v rawjson.Value) error
+	// Message reads one element of List, which is an object, into m; m.Raw is set.
+	Message func(r *Reader, v rawjson.Value, m *chat.Message) error
+	// FromText returns the message that List means if it is a plain text, whose literal is
+	// given; nil if List is always an array.
+	FromText func(literal []byte) []byte
+	// LacksList reports whether a body may be without List because the provider has the
+	// messages; nil if it never may.
+	LacksList func(body rawjson.Value) bool
+	// Managed returns the member with which a body asks its provider to manage the window,
+	// or "".
+	Managed func(body rawjson.Value) string
+	// Held are the results of Managed with which the provider holds a part of the prompt;
+	// empty if none does.
+	Held []string
+	// Rules are the rules for calls and results, except chat.Rules.Held.
+	Rules chat.Rules
+
+	// MarksCache reports whether clients mark in messages what the provider caches, so that
+	// marks must move when messages leave; otherwise marks are fields like others.
+	MarksCache bool
+	// BindsThinking reports whether a provider may refuse a message whose thinking was
+	// produced behind another history.
+	BindsThinking bool
+	// NamesReplies reports whether a request may continue a reply by the id of the reply.
+	NamesReplies bool
+
+	// Bare returns a message as it may be stored: without credentials, which some kinds of
+	// messages have fields for. It returns m.Raw itself if there are none.
+	Bare func(m *chat.Message) []byte
+	// Refusal returns the body of an error response as the vendor writes it, so that SDKs
+	// raise the error that they raise for the vendor's own. code is a word for programs.
+	Refusal func(status int, code, message string) []byte
+}
+
+// Signs are what only one protocol has in a body. Tools and messages decide before other
+// members: compatible servers accept each other's members, but a call or a result has only
+// one form. A nil function finds nothing.
+type Signs struct {
+	// Tool, Message and Part report whether the definition of a tool, a message or an
+	// element of a message's content has the protocol's own form.
+	Tool, Message, Part func(v rawjson.Value) bool
+	// Fields are members of a body.
+	Fields []string
+	// Model is a part of the names of the vendor's models.
+	Model string
+	// Usual reports that a body without any sign is taken for the protocol's.
+	Usual bool
+}
+
+// IsProtocol reports whether requests have the format; otherwise it has only a name.
+func (p *Protocol) IsProtocol() bool { return p.List != "" }
+
+// RawOf is Protocol.Bare of a protocol whose messages have no fields for credentials.
+func RawOf(m *chat.Message) []byte { return m.Raw }
+
+// IsAt reports whether a path ends with a resource that is alone or behind one of the
+// prefixes.
+func IsAt(path, resource string, prefixes ...string) bool {
+	rest, ok := strings.CutSuffix(path, resource)
+	return ok && (rest == "" || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasSuffix(rest, p) }))
+}
