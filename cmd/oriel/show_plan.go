@@ -95,6 +95,25 @@ func whyOf(p *browse.Plan) string {
 // and the last ones.
 const maxSpans = 20
 
+// besides says what a plan changed beside its messages, so that the figures add up.
+func besides(p *browse.Plan) (text string) {
+	put := 0
+	for _, in := range p.Inserted {
+		put += in.Tokens
+	}
+	if put > 0 {
+		text = fmt.Sprintf("; %s were put in", plural(put, "token", "tokens"))
+	}
+	// A message counts a few tokens more or less than the sum of its parts.
+	switch rest := put - p.AddedTokens; {
+	case rest > 0:
+		text += fmt.Sprintf("; another %s are not sent: thinking, the client's own notes, or rounding", plural(rest, "token", "tokens"))
+	case rest < 0:
+		text += fmt.Sprintf("; rounding adds %s", plural(-rest, "token", "tokens"))
+	}
+	return text
+}
+
 // planDetails draws what a plan holds back, and what stands for it.
 func planDetails(b *bytes.Buffer, p *browse.Plan, spans []browse.Span, sc screen, full bool) {
 	model := ""
@@ -106,15 +125,8 @@ func planDetails(b *bytes.Buffer, p *browse.Plan, spans []browse.Span, sc screen
 	if p.TokensBefore > 0 {
 		share = 100 * float64(p.TokensAfter) / float64(p.TokensBefore)
 	}
-	added := ""
-	switch n := p.AddedTokens; {
-	case n > 0:
-		added = fmt.Sprintf("; %s were put in", plural(n, "token", "tokens"))
-	case n < 0:
-		added = fmt.Sprintf("; %s of thinking and of the client's own notes are not sent either", plural(-n, "token", "tokens"))
-	}
 	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%), budget %s; the window lost %s of %s%s:\n", thousands(p.TokensAfter), thousands(p.TokensBefore), share, thousands(p.Budget),
-		plural(p.HiddenTokens, "token", "tokens"), plural(p.Hidden, "message", "messages"), added)
+		plural(p.HiddenTokens, "token", "tokens"), plural(p.Hidden, "message", "messages"), besides(p))
 	t := table{left: []bool{true, true, false, true, true}}
 	t.row("messages", "what became of them", "lost", "who", "how they begin")
 	first, last := len(spans), len(spans) // those between them are counted

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
 )
 
 // plainScreen is a terminal without colours.
@@ -188,4 +189,28 @@ func TestLongResultsAreFolded(t *testing.T) {
 			t.Errorf("%s: nothing tells of the rest:\n%s", k.name, out)
 		}
 	}
+}
+
+// What a plan changed is said in figures that add up, and what no message accounts for is
+// not said to be thinking alone.
+func TestAPlanInWordsAddsUp(t *testing.T) {
+	const put, rest = "; 120 tokens were put in", "; another 17 tokens are not sent: thinking, the client's own notes, or rounding"
+	for want, p := range map[string]browse.Plan{
+		"":                              {},
+		rest:                            {AddedTokens: -17},
+		put:                             {AddedTokens: 120, Inserted: inserted(100, 20)},
+		put + rest:                      {AddedTokens: 103, Inserted: inserted(100, 20)},
+		put + "; rounding adds 1 token": {AddedTokens: 121, Inserted: inserted(100, 20)},
+	} {
+		if got := besides(&p); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func inserted(tokens ...int) (all []browse.Insertion) {
+	for _, n := range tokens {
+		all = append(all, browse.Insertion{Insertion: window.Insertion{Tokens: n}})
+	}
+	return all
 }
