@@ -50,7 +50,7 @@ const longTitle = 256
 // announces matches lines after which agents put the output of a tool or the content of a
 // file.
 var announces = regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
-	`(?:tool|function|execution)[ _](?:result|output|response)s?(?: (?:of|for|from) [^\n:]+)?:`,
+	"(?:tool|function|execution)[ _](?:[`\"'][^\n`\"']{1,80}[`\"'] )?(?:result|output|response)s?(?: (?:of|for|from) [^\n:]+| \\([^)\\n]*\\))?:",
 	`I have \*added these files to the chat\*`, // Aider
 	`Here are some READ[ -]ONLY files`,
 	`Here are summaries of some files present in my git`,
@@ -59,7 +59,7 @@ var announces = regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
 
 // special matches the marks of models' own formats before the output of a tool. Nobody
 // writes them by hand.
-var special = regexp.MustCompile(`\[TOOL_RESULTS?\]|✿RESULT✿|<[|｜][^|｜<>\n]{0,30}(?i:tool|function|observation|ipython|document|system)[^|｜<>\n]{0,30}[|｜]>`)
+var special = regexp.MustCompile(`\[TOOL_RESULTS?\]|<\|start_header_id\|>(?:ipython|tool)<\||✿RESULT✿|<[|｜][^|｜<>\n]{0,30}(?i:tool|function|observation|ipython|document|system)[^|｜<>\n]{0,30}[|｜]>`)
 
 // specialOpens are the beginnings of those marks.
 var specialOpens = []string{"[TOOL_RESULT", "✿RESULT", "<|", "<｜"}
@@ -70,6 +70,7 @@ var specialOpens = []string{"[TOOL_RESULT", "✿RESULT", "<|", "<｜"}
 // so that a page that repeats the tag hides no title.
 func titled(text string, end int, last map[string]int) int {
 	fence, tries := "", tries(text)
+	asked := max(strings.LastIndex(text, "\nQuestion:"), strings.LastIndex(text, "\nQuery:"))
 	for at := 0; at < end; {
 		next := end
 		if i := strings.IndexByte(text[at:end], '\n'); i >= 0 {
@@ -85,7 +86,7 @@ func titled(text string, end int, last map[string]int) int {
 		case mark != "":
 			fence = mark
 		default:
-			if n := title(line, text[next:end], &tries); n >= 0 {
+			if n := title(line, text[next:end], at < asked, &tries); n >= 0 {
 				return next - len(line) + n
 			}
 			next = max(next, elementEnd(text, at, next, last))
@@ -160,7 +161,8 @@ func elementEnd(text string, at, next int, last map[string]int) int {
 
 // title returns where people's words end in a line behind which something else stands, or
 // -1. rest is what follows the line.
-func title(line, rest string, tries *int) int {
+// asks reports that a line which begins as a question beside passages does is behind it.
+func title(line, rest string, asks bool, tries *int) int {
 	if len(line) < len("url: x") {
 		return -1
 	}
@@ -169,7 +171,7 @@ func title(line, rest string, tries *int) int {
 	colon := strings.IndexByte(s, ':') >= 0
 	named := titles[firstWord(small)]
 	working := colon && slices.ContainsFunc(verbs, func(v string) bool { return strings.Contains(small, v) })
-	retrieving := strings.Contains(small, "following ") || strings.Contains(small, "provided ") || strings.Contains(small, "context")
+	retrieving := slices.ContainsFunc(retrievers, func(v string) bool { return strings.Contains(small, v) })
 	barred := strings.HasPrefix(s, "diff") || strings.HasPrefix(s, "<!") || len(s) > 1 && s[0] == s[1] && strings.IndexByte("=-#*<", s[0]) >= 0
 	if (!colon || named == nil) && !working && !retrieving && !barred {
 		return -1
@@ -187,7 +189,7 @@ func title(line, rest string, tries *int) int {
 			return m[1]
 		}
 	}
-	if barred && bars.MatchString(small) || retrieving && retrieves.MatchString(s) {
+	if barred && bars.MatchString(small) || retrieving && retrieves.MatchString(s) || asks && contextTitle.MatchString(s) {
 		return 0
 	}
 	return -1
@@ -211,23 +213,23 @@ func lower(c byte) byte {
 }
 
 // what are the things of others that stand in messages.
-const what = `(?:results?|outputs?|responses?|contents?|texts?|pages?|web ?pages?|web ?sites?|articles?|documents?|files?|transcripts?|e-?mails?|letters?|logs?|excerpts?|passages?|snippets?|source code|readme|diff|patch|data)`
+const what = `(?:results?|outputs?|responses?|contents?|texts?|pages?|web ?pages?|web ?sites?|articles?|documents?|files?|transcripts?|e-?mails?|letters?|logs?|excerpts?|passages?|snippets?|source code|readme|diff|patch|data|knowledge base)`
 
 // titles are the forms of lines that name what follows them, in lower case, by the words
 // with which they begin.
 var titles = func() map[string][]*regexp.Regexp {
 	all := map[string][]*regexp.Regexp{}
 	for form, words := range map[string]string{
-		`(?:full )?(?:results?|outputs?|responses?|contents?|text|body|transcript) (?:of|for|from) [^\n]{1,200}?:(?:\s|$)`:                "full result results output outputs response responses content contents text body transcript",
-		`[a-z]+[ _-](?:search )?(?:results?|outputs?|responses?|contents?|documents?|context|text)(?: (?:of|for|from) [^\n]+?)?:(?:\s|$)`: "action command search query fetch web browser api shell terminal code page file document website webpage retrieval retrieved scraped extracted",
-		`(?:the )?(?:command|tool|function|script|server)\b[^\n]{0,200} (?:returned|printed|responded)\b[^\n:]{0,60}:(?:\s|$)`:            "the command tool function script server",
+		`(?:full )?(?:results?|outputs?|responses?|contents?|text|body|transcript) (?:of|for|from) [^\n]{1,200}?:(?:\s|$)`:                             "full result results output outputs response responses content contents text body transcript",
+		`[a-z]+[ _-](?:search )?(?:results?|outputs?|responses?|contents?|documents?|context|text|transcripts?)(?: (?:of|for|from) [^\n]+?)?:(?:\s|$)`: "action command search query fetch web browser api shell terminal code page file document website webpage retrieval retrieved scraped extracted markdown ocr video audio podcast",
+		`(?:the )?(?:command|tool|function|script|server)\b[^\n]{0,200} (?:returned|printed|responded)\b[^\n:]{0,60}:(?:\s|$)`:                         "the command tool function script server",
 		`(?:observation|stdout|stderr)(?: ?\d+)?:`: "observation stdout stderr",
 		`(?:here(?:'s|’s| is| are)|below (?:is|are)|the following (?:is|are)|this is|these are) (?:the |a |an |some |my |all )?[^\n:]{0,60}\b` + what + `\b[^\n]{0,150}?:\s*$`: "here below the this these",
-		what + `(?: ?#?\d+| \([^)\n]{1,100}\))(?: content)?:`:                                                                               "result results output outputs response content contents text page webpage website article document documents file files transcript email letter log excerpt passage snippet readme diff patch data",
-		`\[?(?:document|source|result|passage|chunk|snippet|page|file) ?#?\d+\]?:`:                                                          "document source result passage chunk snippet page file",
-		`(?:article|document|transcript|web ?page|page|e-?mail|attachment|file|search results|readme)s?:\s*$`:                               "article articles document documents transcript transcripts webpage web page pages email emails e attachment attachments file files search readme",
-		`(?:file|path|filename|filepath|page|source|url|link|title|website)(?: url| path| name)?: *(?:https?://|\S+\.\w{1,8}\s*$|/\S+\s*$)`: "file path filename filepath page source url link title website",
-		`begin forwarded message:|on [^\n]{5,120} wrote:`:                                                                                   "begin on",
+		what + `(?: ?#?\d+| \([^)\n]{1,100}\))(?: content)?:`:                                                                                       "result results output outputs response content contents text page webpage website article document documents file files transcript email letter log excerpt passage snippet readme diff patch data",
+		`\[?(?:document|source|result|passage|chunk|snippet|page|file) ?#?\d+\]?:`:                                                                  "document source result passage chunk snippet page file",
+		`(?:article|document|transcript|web ?page|page|e-?mail|attachment|file|search results|readme)s?:\s*$`:                                       "article articles document documents transcript transcripts webpage web page pages email emails e attachment attachments file files search readme",
+		`(?:file|path|filename|filepath|page|source|url|link|title|website)(?: url| path| name| source)?: *(?:https?://|\S+\.\w{1,8}\s*$|/\S+\s*$)`: "file path filename filepath page source url link title website",
+		`begin forwarded message:|on [^\n]{5,120} wrote:`:                                                                                           "begin on",
 		mailLine: "from to cc date sent subject reply received message",
 	} {
 		r := regexp.MustCompile(`^(?:[#*>\[]+ *)?(?:` + form + `)`)
@@ -247,26 +249,39 @@ const mailLine = `(?:from|to|cc|date|sent|subject|reply-to|received|message-id):
 var bars = regexp.MustCompile(`^(?:(?:={2,}>?|-{3,}|#{3,}|\*{3,}|<{3,}) ?(?:(?:begin|start)\b[^\n]*|(?:file|page|document|source|url)\b[^\n]*|\S*[./]\S+) ?(?:<?={2,}|-{3,}|#{3,}|\*{3,}|>{3,})\s*$|-{3,} ?(?:original|forwarded) message|diff --git |--- a/|<!doctype html)`)
 
 // verbs are the beginnings of the words in works.
-var verbs = []string{"summari", "translat", "proofread", "paraphras", "rephras", "classif", "extract", "repl", "respond", "tl;dr", "tldr"}
+var verbs = []string{"summari", "summary of", "translat", "proofread", "paraphras", "rephras", "classif", "extract", "repl", "respond", "tl;dr", "tldr"}
 
 // works matches the beginnings of orders to work on a text, up to the text. Orders that
 // people give for code are not among them: more words follow the code.
-var works = regexp.MustCompile(`(?i)^[^\n:]{0,80}\b(?:summari[sz]e|translate|proofread|paraphrase|rephrase|classify|extract|reply to|respond to|tl;?dr)\b[^\n:]{0,120}\b(?:this|these|following|below|` + what + `)\b[^\n:]{0,80}:`)
+var works = regexp.MustCompile(`(?i)^[^\n:]{0,80}\b(?:summari[sz]e|summary of|translate|proofread|paraphrase|rephrase|classify|extract|reply to|respond to|tl;?dr)\b[^\n:]{0,120}\b(?:this|these|following|below|` + what + `)\b[^\n:]{0,80}:`)
 
-// retrieves matches the lines with which LlamaIndex, LangChain and others introduce
-// passages.
-var retrieves = regexp.MustCompile(`(?i)` + afterContext + `|` + beforeContext + `|\b(?:use|using|given|based (?:only |solely )?on) the (?:following|provided) (?:pieces of |extracted parts of )?(?:retrieved )?(?:context|documents?|passages|sources|search results)\b`)
+// retrieves matches the lines with which LlamaIndex, LangChain, Haystack, txtai, CrewAI and
+// others introduce passages.
+var retrieves = regexp.MustCompile(`(?i)` + strings.Join([]string{
+	afterContext, beforeContext,
+	`\b(?:use|using|given|based (?:only |solely )?on) the (?:following|provided) (?:(?:pieces|extracted parts|portions?) of )?(?:an? )?(?:long |retrieved )?(?:context|documents?|passages|sources|search results)\b`,
+	`\bwith some more context below\b`,
+	`^this is the context you're working with:`,
+}, "|"))
+
+// retrievers are words, one of which each of those lines has.
+var retrievers = []string{"following ", "provided ", "context", "these documents"}
 
 const (
 	// afterContext stands in prompts in which the question follows the passages,
-	afterContext = `^context information (?:from multiple sources )?is (?:provided )?below|\bpieces of context to answer the question at the end|^answer the question based only on the following context:`
+	afterContext = `^context information (?:from multiple sources )?is (?:provided )?below|\bpieces of context to answer the question at the end|` +
+		`^answer the question based only on the following context:|^given (?:these documents|the following (?:information|documents|context|passages)), answer the (?:question|query)\b`
 	// and beforeContext in those in which it precedes them.
-	beforeContext = `\bpieces of retrieved context to answer the question\b`
+	beforeContext = `\bpieces of retrieved context to answer the question\b|\busing only the context below\b`
 )
 
+// contextTitle matches a title that introduces passages if a question follows them.
+var contextTitle = regexp.MustCompile(`(?i)^#{0,4} ?(?:context|documents|passages):\s*$`)
+
 var (
-	questionAfter  = regexp.MustCompile(`(?i)` + afterContext)
-	questionBefore = regexp.MustCompile(`(?i)` + beforeContext + `[^\n]*\n\s*Question:`)
+	questionAfter  = regexp.MustCompile(`(?i)` + afterContext + `|` + contextTitle.String())
+	questionBefore = regexp.MustCompile(`(?i)(?:` + beforeContext + `)[^\n]*\n\s*Question:`)
+	contextBehind  = regexp.MustCompile(`\n[Cc]ontext:`)
 	question       = regexp.MustCompile(`\n(?:Query|Question):`)
 	answerOpens    = regexp.MustCompile(`\n(?:Helpful )?Answer:\s*$`)
 )
@@ -280,8 +295,11 @@ func answered(text string) (stretch [2]int) {
 	}
 	head := text[:min(len(text), 2*longTitle)]
 	if m := questionBefore.FindStringIndex(head); m != nil {
-		n := strings.Index(text[m[1]:], "\nContext:")
-		return [2]int{m[1], m[1] + max(n, 0)}
+		n := 0
+		if c := contextBehind.FindStringIndex(text[m[1]:]); c != nil {
+			n = c[0]
+		}
+		return [2]int{m[1], m[1] + n}
 	}
 	if line, _, _ := strings.Cut(head, "\n"); !questionAfter.MatchString(line) {
 		return stretch
