@@ -9,6 +9,9 @@ func TestInstructionsPreferencesAndNeither(t *testing.T) {
 	for sentence, want := range map[string][2]bool{
 		"From now on, answer in French.":                     {true, false},
 		"Don\u2019t touch the folder vendor.":                {true, false},
+		"From now on always send me the diff.":               {true, false},
+		"Going forward, never call it done without a test.":  {true, false},
+		"From now on it always rains.":                       {false, false},
 		"I'm allergic to peanuts.":                           {false, true},
 		"I prefer short answers, so can you try?":            {false, true},
 		"Don't forget to take some nice pictures!":           {false, false},

@@ -75,12 +75,13 @@ var states = either(`^(?:(?:and|but|so|well|yes|yeah|also|oh|actually|ok(?:ay)?|
 var asksReader = either(`\b(?:can|could|would|will) you\b`)
 
 // ever matches "always" or "never" at the beginning of a sentence, also after
-// a purpose ("for tests, always …"), and captures the verb.
+// a purpose ("for tests, always …") or a time ("from now on always …"), and captures the verb.
 var ever = regexp.MustCompile(`(?i)^(?:[-*+•]\s+|\d{1,2}[.)]\s+)?["*_]{0,2}(?:` + strings.Join([]string{
 	`(?:(?:please|also|and|but|ok(?:ay)?|so|btw),?\s+)*`,
 	`(?:remember|reminder|note|important)[:,]\s+(?:please\s+)?`,
 	`(?:for|in|on) (?:this|our|my|the|all|any|every) (?:\w+ )?(?:projects?|repo|repository|codebase|conversation|chat|session|files?|folder|branch|document|tasks?|app|service|package|module),?\s+(?:please\s+)?`,
 	`(?:when|whenever|if|before|after) you [^,.]{1,60},\s+(?:please\s+)?`,
+	`(?:from now on|from here on(?: out)?|going forward|moving forward|henceforth),?\s+(?:please\s+)?`,
 }, "|") + `)["*_]{0,2}(?:always|never)["*_]{0,2}\s+(\w+)`)
 
 // obliges matches rules that are not commands at the beginning of the sentence.
