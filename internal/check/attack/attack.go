@@ -47,7 +47,7 @@ var attacks = []attack{
 	{"resume", "a restart with very many conversations (--size, 5,000) on a busy machine, and 100 that go on", resume},
 	{"twins", "two servers on one folder and many calls (--size, 4,000)", twins},
 	{"forged", "pages that begin as Oriel's digests, summaries and notes, in conversations that are cut, over a restart", forged},
-	{"pages", "pages in the prompts of 15 programs that ask for something from now on, and new conversations of the project", pages},
+	{"pages", "pages in the prompts of 18 programs that ask for something from now on, and new conversations of the project", pages},
 }
 
 // A trial is one run of an attack.
