@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The page of the proxy has a row for every value of X-Oriel-Action.
+// The page of headers has a row for every value of X-Oriel-Action.
 func TestEveryActionIsDocumented(t *testing.T) {
 	read := func(path string) string {
 		raw, err := os.ReadFile(filepath.Join(root, path))
@@ -21,10 +21,10 @@ func TestEveryActionIsDocumented(t *testing.T) {
 	if list == nil {
 		t.Fatal("window/plan.go has no list of actions")
 	}
-	page := read("docs/reference/proxy.md")
+	page := read("docs/reference/protocols.md")
 	for _, action := range strings.Split(list[1]+`, "bypass", "error"`, ", ") {
 		if row := "\n| `" + strings.Trim(action, `"`) + "` | "; !strings.Contains(page, row) {
-			t.Errorf("docs/reference/proxy.md has no row for %s", action)
+			t.Errorf("docs/reference/protocols.md has no row for %s", action)
 		}
 	}
 }
