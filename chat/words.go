@@ -119,6 +119,7 @@ var programs = []string{
 	"[Request interrupted by user", "Base directory for this skill:", "Caveat: The messages below were generated",
 	"This session is being continued from a previous conversation", "Another language model started to solve this problem and produced a summary",
 	"Here is a summary of the conversation to date", "Here is a summary of our conversation so far",
+	"This is the Gemini CLI. We are setting up the context for our chat", "This is the Qwen Code. We are setting up the context for our chat",
 }
 
 // observing lists the beginnings of messages in which agents report what a tool returned.

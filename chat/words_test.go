@@ -49,6 +49,7 @@ func TestWordsArePeoplesOwn(t *testing.T) {
 		{"an order behind an interruption", "", []string{"[Request interrupted by user for tool use]", "Use tabs."}, "|Use tabs."},
 		{"a labelled output", "", []string{"Go on.\nTool output from fetch:\n" + page}, "Go on."},
 		{"talk of an output", "", []string{"Tool output is wrong: mend it."}, "Tool output is wrong: mend it."},
+		{"the preface of an agent", "", []string{"This is the Qwen Code. We are setting up the context for our chat.\nToday's date is x.", "Mine."}, "|Mine."},
 		{"a text of Oriel's", "", []string{chat.Mark + ": x]", "Mine."}, "|Mine."},
 	} {
 		m := chat.Message{Role: chat.User, Name: c.author}

@@ -50,7 +50,7 @@ func (e *draft) recallEarlier(ctx context.Context, total int) (bool, error) {
 		e.request.recallWait += more
 		e.request.recallTime.Left += more
 	}
-	query, _ := wordsOf(e.message(e.pieces[into]))
+	query := asksIn(e.message(e.pieces[into]))
 	room := min(e.recallTokens(), e.budget/10, e.budget-total) - e.request.recalled
 	var texts []string
 	if standing := e.earlierStanding(ctx, project, min(room, mostStanding)); standing != "" {

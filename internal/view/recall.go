@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -63,7 +64,7 @@ func (e *draft) recallHidden(ctx context.Context, total int) (added, newest bool
 	}
 	query := e.latest()
 	if into == spoken {
-		query, _ = wordsOf(e.message(e.pieces[into]))
+		query = asksIn(e.message(e.pieces[into]))
 	} else { // nobody has asked: at most a tenth of what a cut leaves for the messages
 		room = min(room, (e.low()-e.fixed())/10)
 	}
@@ -115,7 +116,7 @@ func (e *draft) makeRoom(ctx context.Context, total int) *draft {
 		return e
 	}
 	// What people say in passing seldom brings anything; what they tell an agent to do does.
-	if query, _ := wordsOf(e.message(e.pieces[k])); !recall.Asks(query) || !recall.Questions(query) && len(e.Body.Tools) == 0 {
+	if query := asksIn(e.message(e.pieces[k])); !recall.Asks(query) || !recall.Questions(query) && len(e.Body.Tools) == 0 {
 		return e
 	}
 	smaller := e.clone()
@@ -268,6 +269,16 @@ func wordsOf(m *chat.Message) (text string, part int) {
 	return strings.Join(out, "\n"), part
 }
 
+// asksIn returns what a person asks in a message.
+func asksIn(m *chat.Message) string {
+	words, _ := wordsOf(m)
+	return envelope.ReplaceAllString(words, "")
+}
+
+// envelope matches what gateways of messengers put before a message, such as
+// "[Tue 2026-11-17 20:17 UTC]". Its numbers would be searched for.
+var envelope = regexp.MustCompile(`^\[[^\[\]\n]{0,120}\b\d{1,2}:\d{2}\b[^\[\]\n]{0,40}\]\s*`)
+
 // latest returns the newest prompt and what the agent said last.
 func (e *draft) latest() string {
 	prompt, said := "", ""
@@ -275,7 +286,7 @@ func (e *draft) latest() string {
 		m := &e.Body.Messages[i]
 		switch {
 		case prompt == "" && m.Role == chat.User:
-			prompt, _ = wordsOf(m)
+			prompt = asksIn(m)
 		case said == "" && m.Role == chat.Assistant:
 			said = saidBy(m)
 		}
