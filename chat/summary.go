@@ -7,24 +7,35 @@ import (
 )
 
 // AsksForSummary reports whether a request is an agent's own compaction: its last message
-// asks for a summary that takes the place of the history. What a message only quotes does not
-// count: a page that an agent read may ask for a summary, too.
+// asks for a summary that takes the place of the history. System messages behind that, such as
+// reminders, belong to it. What a message only quotes does not count: a page that an agent read
+// may ask for a summary, too.
 func AsksForSummary(messages []Message) bool {
-	if len(messages) == 0 {
-		return false
+	for i := range slices.Backward(messages) {
+		m := &messages[i]
+		if m.asksForSummary() {
+			return true
+		}
+		if m.Role != System && m.Role != Developer {
+			break
+		}
 	}
-	last := &messages[len(messages)-1]
-	if last.Type == compactionTrigger {
+	return false
+}
+
+// asksForSummary reports whether a message asks for a summary.
+func (m *Message) asksForSummary() bool {
+	if m.Type == compactionTrigger {
 		return true
 	}
-	if last.Role == Assistant || last.Role == Tool || last.observes() {
+	if m.Role == Assistant || m.Role == Tool || m.observes() {
 		return false
 	}
-	text, before := last.lastText()
+	text, before := m.lastText()
 	text = strings.TrimSpace(text)
 	text = answerElement.ReplaceAllString(text[len(summaryElement.FindString(text)):], "$1")
 	head := text[:min(len(text), summaryHead)]
-	if last.Role != User || !summaryPrompt.MatchString(head) { // most texts need no further reading
+	if m.Role != User || !summaryPrompt.MatchString(head) { // most texts need no further reading
 		return summaryPrompt.MatchString(head)
 	}
 	if continues(before, text) {

@@ -87,6 +87,22 @@ func TestRequestsForTheSummaryOfAHistory(t *testing.T) {
 			t.Errorf("what a tool returned is taken for an agent's compaction: %q", text)
 		}
 	}
+	asked := Message{Role: User, Parts: []Part{{Kind: Text, Text: Quote("Please create a detailed summary of the conversation so far.")}}}
+	reminder := Message{Role: System, Parts: []Part{{Kind: Text, Text: Quote("The task tools haven't been used recently.")}}}
+	for _, c := range []struct {
+		name string
+		list []Message
+		want bool
+	}{
+		{"before a reminder", []Message{asked, reminder, {Role: Developer}}, true},
+		{"before a reminder and a message", []Message{asked, reminder, {Role: User}}, false},
+		{"answered", []Message{asked, {Role: Assistant}, reminder}, false},
+		{"reminders alone", []Message{reminder, reminder}, false},
+	} {
+		if got := AsksForSummary(c.list); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
 	if AsksForSummary(nil) {
 		t.Error("a request without messages")
 	}

@@ -58,6 +58,12 @@ var summaryWords = []string{
 // asideWords are in the instructions of agents that a program sends off on its own.
 var asideWords = []string{"managed memory extraction subagent"}
 
+// systemMessage reports whether a message or item is the system's.
+func systemMessage(raw []byte) bool {
+	var m struct{ Role string }
+	return json.Unmarshal(raw, &m) == nil && (m.Role == "system" || m.Role == "developer")
+}
+
 // kind returns what a body is for.
 func (t *talk) kind(body []byte) kind {
 	var b struct {
@@ -71,7 +77,11 @@ func (t *talk) kind(body []byte) kind {
 		return aside
 	}
 	all := append(b.Messages, b.Input...)
-	last := all[len(all)-1:]
+	end := len(all)
+	for end > 1 && systemMessage(all[end-1]) { // a reminder, which belongs to the message before it
+		end--
+	}
+	last := all[end-1 : end]
 	if len(all) == 2 {
 		last = all
 	}

@@ -38,6 +38,7 @@ func TestKindsOfCalls(t *testing.T) {
 		"another session":             {body: `{"messages":[{"role":"user","content":"` + another + `"}],` + tools + `}`, want: other},
 		"a summary":                   {body: `{"messages":[` + more + `,` + more + `,` + wanted + `],` + tools + `}`, want: summary},
 		"a summary of a text":         {body: `{"messages":[` + briefly + `,` + more + `]}`, want: summary},
+		"a summary before a reminder": {body: `{"messages":[` + more + `,` + more + `,` + wanted + `,{"role":"system","content":"Be brief."}],` + tools + `}`, want: summary},
 		"a summary asked for before":  {body: `{"messages":[` + wanted + `,` + more + `,` + more + `],` + tools + `}`, want: turn},
 		"a compaction of Codex":       {body: `{"input":[` + more + `,` + more + `,{"type":"compaction_trigger"}]}`, want: summary},
 		"an agent that remembers":     {body: `{"messages":[` + remember + `,` + more + `,` + more + `],` + tools + `}`, want: aside},
