@@ -120,7 +120,7 @@ func (c *Conversation) Add(ctx context.Context, it Item) (id int64, evicted []It
 		return 0, nil, c.fail(op, err, "")
 	}
 	// Count before locking, so that other callers do not wait for it.
-	given := clone(items.Item(it))
+	given := clone(it)
 	if given.Tokens == 0 {
 		given.Tokens = c.engine.config.Count(given.Content)
 	}
@@ -196,7 +196,7 @@ func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []Item, 
 // ReadSent.
 func (c *Conversation) Items(ctx context.Context, limit int) (list []Item, err error) {
 	err = c.run(ctx, "list items", func(p *loaded) error {
-		list = itemsOut(p.handOut(p.window.Items(limit)))
+		list = p.handOut(p.window.Items(limit))
 		return nil
 	})
 	return list, err
@@ -211,7 +211,7 @@ func (c *Conversation) Item(ctx context.Context, id int64) (it Item, err error) 
 			return err
 		}
 		found, err := p.item(ctx, id)
-		it = Item(clone(found))
+		it = clone(found)
 		return err
 	})
 	if err != nil {

@@ -124,8 +124,8 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 	plan := c.engine.newPlan(s.policy, s.budget)
 	s.explain(plan, draft)
 	v := View{
-		Messages: draft.messages, Text: draft.text, Tokens: draft.tokens, Relevant: itemsOut(draft.relevant),
-		Recent: itemsOut(slices.DeleteFunc(draft.recent, isOpening)), Plan: (*Plan)(plan), State: s.state,
+		Messages: draft.messages, Text: draft.text, Tokens: draft.tokens, Relevant: draft.relevant,
+		Recent: slices.DeleteFunc(draft.recent, isOpening), Plan: plan, State: s.state,
 	}
 	cut := c.engine.newPlan(s.policy, s.budget)
 	cut.TokensBefore, cut.TokensAfter = plan.TokensBefore, plan.TokensAfter
@@ -188,7 +188,7 @@ func (p *loaded) viewInput(query string, o ContextOptions) *viewInput {
 		s.budget = most
 	}
 	for _, it := range o.Relevant {
-		s.relevant = append(s.relevant, clone(items.Item(it)))
+		s.relevant = append(s.relevant, clone(it))
 	}
 	since := int64(0)
 	for i := range s.items {

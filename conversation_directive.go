@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -96,16 +97,10 @@ func (c *Conversation) EditDirective(ctx context.Context, id int64, text string)
 
 // replaceDirectives stores a text in place of the directives of an item.
 func (c *Conversation) replaceDirectives(ctx context.Context, op string, id int64, text string) error {
-	if came, err := c.byCalls(ctx, op, func(r *recorded) error {
-		at, err := r.placeOf(ctx, id)
-		if err != nil {
-			return err
-		}
-		note, err := dismissal(ctx, timeline.Notes{Store: r.store, Tenant: r.tenant, Conversation: r.stored.Name}, at, text, r.stored.Revision+1)
-		if err != nil || note == nil {
-			return err
-		}
-		return r.change(ctx, timeline.Change{Put: []timeline.Record{*note}})
+	if came, err := c.byCalls(ctx, op, func(r *call.Recorded) error {
+		return r.Note(ctx, id, func(notes timeline.Notes, at timeline.Place, revision int64) (*timeline.Record, error) {
+			return dismissal(ctx, notes, at, text, revision)
+		})
 	}); came {
 		return err
 	}

@@ -2,11 +2,39 @@ package oriel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/timeline"
 )
+
+// byCalls runs do if the conversation consists of calls, and reports whether it does. It
+// also reports true if an error prevents it from knowing.
+func (c *Conversation) byCalls(ctx context.Context, op string, do func(*call.Recorded) error) (came bool, err error) {
+	e := c.engine
+	if err := e.enter(ctx, c); err != nil {
+		return true, c.fail(op, err, "")
+	}
+	r, ok, err := e.calls.Recorded(ctx, c.tenant, c.id)
+	if err != nil {
+		return true, e.storeError(ctx, op, c.id, err)
+	}
+	if !ok {
+		return false, nil
+	}
+	err = do(r)
+	for _, cause := range []error{ErrNoItem, ErrNoPlan, ErrCannotFit} {
+		if errors.Is(err, cause) {
+			return true, c.fail(op, err, "")
+		}
+	}
+	if err != nil {
+		return true, e.storeError(ctx, op, c.id, err)
+	}
+	return true, nil
+}
 
 // Pin keeps an item in view as long as anything else can leave. If the item has left the
 // window, it comes back, and others leave for it under a plan of their own. If it does
@@ -14,7 +42,7 @@ import (
 // and changes nothing.
 func (c *Conversation) Pin(ctx context.Context, id int64) error {
 	op := fmt.Sprintf("pin item %d", id)
-	if came, err := c.byCalls(ctx, op, func(r *recorded) error { return r.pin(ctx, id) }); came {
+	if came, err := c.byCalls(ctx, op, func(r *call.Recorded) error { return r.Pin(ctx, id) }); came {
 		return err
 	}
 	return c.run(ctx, op, func(p *loaded) error {
@@ -44,7 +72,7 @@ func (c *Conversation) Pin(ctx context.Context, id int64) error {
 // unpinned, too. An item that Undo holds stays until Release.
 func (c *Conversation) Unpin(ctx context.Context, id int64) error {
 	op := fmt.Sprintf("unpin item %d", id)
-	if came, err := c.byCalls(ctx, op, func(r *recorded) error { return r.unpin(ctx, id) }); came {
+	if came, err := c.byCalls(ctx, op, func(r *call.Recorded) error { return r.Unpin(ctx, id) }); came {
 		return err
 	}
 	return c.run(ctx, op, func(p *loaded) error {
@@ -70,23 +98,9 @@ func (c *Conversation) Unpin(ctx context.Context, id int64) error {
 	})
 }
 
-// Undoing describes what an undo does.
-type Undoing struct {
-	// Plan is the id of the undone plan.
-	Plan string
-	// Back are the items or messages that come back and are held; Leaves are those in
-	// view that leave for them. In a conversation of calls both refer to the view of its
-	// latest call; the next call may need more room.
-	Back, Leaves []int64
-	// BackTokens is how much more of Back the window would have, LeavesTokens how much less
-	// of all others, also of those that are only shortened for it.
-	BackTokens, LeavesTokens int
-}
-
-// Newer reports whether anything leaves that is newer than the first that comes back.
-func (u *Undoing) Newer() bool {
-	return len(u.Back) > 0 && len(u.Leaves) > 0 && u.Leaves[len(u.Leaves)-1] > u.Back[0]
-}
+// Undoing describes what an undo does: the items or messages that come back, those that
+// leave for them, and their sizes.
+type Undoing = call.Undoing
 
 // undoOp names an undo in errors.
 func undoOp(plan string) string {
@@ -99,8 +113,8 @@ func undoOp(plan string) string {
 // WouldUndo reports what Undo would do, and changes nothing.
 func (c *Conversation) WouldUndo(ctx context.Context, planID string) (u Undoing, err error) {
 	op := undoOp(planID)
-	if came, err := c.byCalls(ctx, op, func(r *recorded) (err error) {
-		u, err = r.wouldUndo(ctx, planID)
+	if came, err := c.byCalls(ctx, op, func(r *call.Recorded) (err error) {
+		u, err = r.WouldUndo(ctx, planID)
 		return err
 	}); came {
 		return u, err
@@ -141,7 +155,7 @@ func (c *Conversation) WouldUndo(ctx context.Context, planID string) (u Undoing,
 // left nothing out, or undoing a plan twice, is not an error.
 func (c *Conversation) Undo(ctx context.Context, planID string) error {
 	op := undoOp(planID)
-	if came, err := c.byCalls(ctx, op, func(r *recorded) error { return r.undo(ctx, planID) }); came {
+	if came, err := c.byCalls(ctx, op, func(r *call.Recorded) error { return r.Undo(ctx, planID) }); came {
 		return err
 	}
 	return c.run(ctx, op, func(p *loaded) error {
@@ -167,7 +181,7 @@ func (c *Conversation) Undo(ctx context.Context, planID string) error {
 // Release ends all holds: what Undo brought back may leave in its turn, unless it is
 // pinned. Nothing leaves at once.
 func (c *Conversation) Release(ctx context.Context) error {
-	if came, err := c.byCalls(ctx, "release", func(r *recorded) error { return r.release(ctx) }); came {
+	if came, err := c.byCalls(ctx, "release", func(r *call.Recorded) error { return r.Release(ctx) }); came {
 		return err
 	}
 	return c.run(ctx, "release", func(p *loaded) error {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -271,7 +272,7 @@ func (p *loaded) readHolds(ctx context.Context) error {
 	if err != nil || len(holds) == 0 {
 		return err
 	}
-	if _, calls, err := openRecorded(ctx, p.engine.store, p.tenant, p.id); calls || err != nil {
+	if calls, err := call.HasCalls(ctx, p.engine.store, p.tenant, p.id); calls || err != nil {
 		return err // they are about the views of its calls
 	}
 	for _, h := range holds {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
@@ -49,9 +50,9 @@ func (p *loaded) left(ctx context.Context, out []items.Item, before int, reason 
 		return nil, err
 	}
 	if p.folding.leave(out, p.cleared); p.folding.waits.Len() < maxWaiting && p.folding.waiting < limit {
-		return itemsOut(out), nil
+		return out, nil
 	}
-	return itemsOut(out), p.fold(ctx)
+	return out, p.fold(ctx)
 }
 
 // book gives a plan its number and stores it, unless it left nothing out.
@@ -144,8 +145,9 @@ func (p *loaded) parsePlan(ctx context.Context, r *timeline.Plan) (plan keptPlan
 // Add, Pin, Undo, Resize and Clear make a plan if items leave the window, Context if it
 // has no room for items of the window.
 func (c *Conversation) Plans(ctx context.Context, limit int) (plans []Plan, err error) {
-	if came, err := c.byCalls(ctx, "list plans", func(r *recorded) (err error) {
-		plans, err = r.plansUpTo(ctx, limit)
+	if came, err := c.byCalls(ctx, "list plans", func(r *call.Recorded) error {
+		made, err := r.Plans(ctx, limit)
+		plans = made
 		return err
 	}); came {
 		return plans, err
@@ -170,7 +172,7 @@ func (p *loaded) plans(ctx context.Context, limit int) ([]Plan, error) {
 				return nil, err
 			}
 			if plan.here {
-				plans = append(plans, Plan(plan.Plan))
+				plans = append(plans, plan.Plan)
 			}
 		}
 		return plans, err
@@ -184,7 +186,7 @@ func (p *loaded) plans(ctx context.Context, limit int) ([]Plan, error) {
 			return nil, fmt.Errorf("%w: plan %s is missing", timeline.ErrDamaged, timeline.PlanID(n))
 		}
 		if plan.here {
-			plans = append(plans, Plan(plan.Plan))
+			plans = append(plans, plan.Plan)
 		}
 		n = plan.Before
 	}

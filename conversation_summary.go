@@ -14,14 +14,14 @@ func (e *Engine) summarise(tenant, conversation string, job *summaryJob) {
 	if job == nil {
 		return
 	}
-	condensing := e.calls.tuning.Load().condensing
+	condensing := e.calls.Condensing()
 	if condensing == nil || condensing.Inline() {
 		return
 	}
 	in := job.in
 	in.Max = min(in.Max, condensing.Max())
 	condensing.Follow("items\x00"+tenant+"\x00"+conversation, in, func(out condense.Output, err error) {
-		c, failed := e.ConversationOf(context.Background(), tenant, conversation)
+		c, failed := e.conversationOf(context.Background(), tenant, conversation)
 		if failed == nil {
 			_, failed = c.takeSummary(context.Background(), job, out, err)
 		}
@@ -34,7 +34,7 @@ func (e *Engine) summarise(tenant, conversation string, job *summaryJob) {
 // awaitSummary waits for a model's summary if the settings ask for that, and has the view
 // show it. Without one the view shows the digest.
 func (c *Conversation) awaitSummary(ctx context.Context, s *viewInput, job *summaryJob) error {
-	condensing := c.engine.calls.tuning.Load().condensing
+	condensing := c.engine.calls.Condensing()
 	if condensing == nil || !condensing.Inline() {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (c *Conversation) takeSummary(ctx context.Context, job *summaryJob, out con
 			}
 			f.Model, _, _ = condense.Unmark(out.Text)
 			f.Rules, f.covers, f.waits, f.changed = "", job.covers, f.waits.Union(since), true
-			if condensing := p.engine.calls.tuning.Load().condensing; len(since) == 0 && condensing != nil && condensing.Inline() {
+			if condensing := p.engine.calls.Condensing(); len(since) == 0 && condensing != nil && condensing.Inline() {
 				f.show()
 				now = note{f.Body, f.Kind, f.Of}
 			}

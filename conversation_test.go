@@ -24,7 +24,7 @@ func TestItemsAreReadBackAsTheyCame(t *testing.T) {
 		Content: "it failed with an error", Source: "tool", Failed: true, Embedding: []float32{1, 2},
 		Flags: []items.Flag{"mine"}, Meta: map[string]string{"k": "v"},
 	}
-	want := Item(clone(items.Item(it)))
+	want := Item(clone(it))
 	want.ID, want.Time, want.Tokens, want.Flags = 1, noon, 5, []items.Flag{"mine", "error"}
 	add(t, c, it)
 	it.Flags[0], it.Meta["k"], it.Embedding[0] = "x", "x", 9

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/test/histories"
 	"github.com/oriel-context/oriel/items"
@@ -47,14 +48,14 @@ func openDoor(t *testing.T, config oriel.Config, byProxy bool) *door {
 	t.Cleanup(provider.Close)
 	config.NoEmbed = true
 	config.Calls.RecallWait = time.Minute // a busy machine is no failure
-	config.Waits = oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}
 	config.Events = func(e oriel.Event) {
 		if e.Kind == oriel.EventCall {
 			d.calls <- e
 		}
 	}
+	waits := call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}
 	var err error
-	if d.engine, err = oriel.Open(t.Context(), config); err != nil {
+	if d.engine, err = oriel.Open(call.With(t.Context(), call.Inside{Waits: waits}), config); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.engine.Close() })
@@ -86,6 +87,27 @@ func (d *door) send(t *testing.T, path string, body []byte, header ...string) or
 		t.Fatalf("%s: %s", res.Status, answer)
 	}
 	return <-d.calls
+}
+
+func post(t *testing.T, client *http.Client, url, body string, header ...string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	res, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(answer)
 }
 
 // plan is the newest plan of a conversation; nil where there is none.

@@ -9,12 +9,12 @@ import (
 	"maps"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
-	"unicode/utf8"
 	"weak"
 
+	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/fault"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -38,8 +38,10 @@ type Engine struct {
 	library *recall.Library
 	// calls handles requests; learnt holds what they taught about providers, and is nil
 	// without Config.Dir.
-	calls  *calls
+	calls  *call.Engine
 	learnt *token.Learnt
+	// handle gives Oriel's own programs calls.
+	handle
 	// model is the built-in model; nil if Config has another one or none.
 	model *builtinModel
 	// meanings are the vectors of items, for relevance.
@@ -60,6 +62,8 @@ type Engine struct {
 	tenants       map[string]*Engine
 	closed        bool
 }
+
+type handle = call.Handle
 
 // conversationKey names a conversation of any tenant.
 type conversationKey struct{ tenant, id string }
@@ -133,17 +137,16 @@ func (e *Engine) openLibrary() {
 // Conversation returns the conversation with an id, a new one if there is none. The same
 // id returns the same conversation. A new one is stored with its first change.
 func (e *Engine) Conversation(ctx context.Context, id string) (*Conversation, error) {
-	return e.ConversationOf(ctx, e.config.Tenant, id)
+	return e.conversationOf(ctx, e.config.Tenant, id)
 }
 
-// ConversationOf is Conversation for a tenant other than the engine's own: calls have theirs
-// in Request.Tenant.
-func (e *Engine) ConversationOf(ctx context.Context, tenant, id string) (*Conversation, error) {
+// conversationOf is Conversation for a tenant other than the engine's own.
+func (e *Engine) conversationOf(ctx context.Context, tenant, id string) (*Conversation, error) {
 	const op = "open conversation"
 	if err := e.enter(ctx, nil); err != nil {
 		return nil, &Error{Op: op, Conversation: id, Err: err}
 	}
-	if err := checkID(id); err != nil {
+	if err := fault.CheckID(id); err != nil {
 		return nil, &Error{Op: op, Conversation: id, Err: err, Hint: "give it a name that lasts, such as that of the task"}
 	}
 	e.mu.Lock()
@@ -157,19 +160,6 @@ func (e *Engine) ConversationOf(ctx context.Context, tenant, id string) (*Conver
 	}
 	e.touch(c)
 	return c, nil
-}
-
-// checkID returns an error for an id that a store does not accept.
-func checkID(id string) error {
-	switch {
-	case id == "":
-		return ErrNoConversation
-	case len(id) > timeline.MaxName:
-		return fmt.Errorf("%w: an id of %d bytes, at most %d are stored", ErrConfig, len(id), timeline.MaxName)
-	case !utf8.ValidString(id) || strings.IndexByte(id, 0) >= 0:
-		return fmt.Errorf("%w: an id that is not valid text", ErrConfig)
-	}
-	return nil
 }
 
 // forget removes the entry of a conversation that no caller holds any more.
@@ -256,7 +246,7 @@ func (e *Engine) Wait(ctx context.Context) error {
 	if err := e.enter(ctx, nil); err != nil {
 		return &Error{Op: op, Err: err}
 	}
-	if err := errors.Join(e.calls.queue.wait(ctx), e.library.Wait(ctx), e.meanings.wait(ctx)); err != nil {
+	if err := errors.Join(e.calls.Wait(ctx), e.library.Wait(ctx), e.meanings.wait(ctx)); err != nil {
 		return e.storeError(ctx, op, "", err)
 	}
 	return nil

@@ -1,9 +1,6 @@
 package oriel
 
 import (
-	"context"
-
-	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -25,7 +22,7 @@ func (e *Engine) ForTenant(tenant string) *Engine {
 		config.Tenant = tenant
 		t = newEngine(config)
 		t.given, t.allowed, t.parent = e.given, e.allowed, e
-		t.store, t.library, t.calls, t.learnt = e.store, e.library, e.calls, e.learnt
+		t.store, t.library, t.calls, t.handle, t.learnt = e.store, e.library, e.calls, e.handle, e.learnt
 		t.meanings.model = e.meanings.model
 		if e.tenants == nil {
 			e.tenants = map[string]*Engine{}
@@ -41,23 +38,4 @@ func (e *Engine) eventTenant() string {
 		return ""
 	}
 	return e.config.Tenant
-}
-
-// Search finds what a query needs in the history of a conversation, or as far as
-// where.Reach goes. Unlike Conversation.Recall it weighs passages without regard to what
-// the conversation is busy with, and reports no event. The tenant of where is that of e.
-func (e *Engine) Search(ctx context.Context, where recall.Where, query string, o recall.RecallOptions) (*recall.Result, error) {
-	const op = "search"
-	if err := e.enter(ctx, nil); err != nil {
-		return nil, &Error{Op: op, Conversation: where.Conversation, Err: err}
-	}
-	where.Tenant = e.config.Tenant
-	if o.Now.IsZero() {
-		o.Now = e.config.Now()
-	}
-	found, err := e.library.Recall(ctx, where, query, o)
-	if err != nil {
-		return nil, e.storeError(ctx, op, where.Conversation, err)
-	}
-	return found, nil
 }

@@ -31,11 +31,11 @@ func TestTenantsOfOneEngineShareNothingButItsStore(t *testing.T) {
 		if ids, err := other.Conversations(ctx); err != nil || len(ids) > 0 {
 			t.Errorf("another tenant sees %v, %v", ids, err)
 		}
-		if _, err := other.Search(ctx, recall.Where{Tenant: "ann", Conversation: "talk"}, "port", recall.RecallOptions{}); !errors.Is(err, timeline.ErrNoConversation) {
+		if _, err := other.Recall(ctx, recall.Where{Tenant: "ann", Conversation: "talk"}, "port", recall.RecallOptions{}); !errors.Is(err, timeline.ErrNoConversation) {
 			t.Errorf("another tenant searches: %v", err)
 		}
 	}
-	found, err := ann.Search(ctx, recall.Where{Conversation: "talk"}, "which port?", recall.RecallOptions{Floor: -1})
+	found, err := ann.Recall(ctx, recall.Where{Conversation: "talk"}, "which port?", recall.RecallOptions{Floor: -1})
 	if err != nil || len(found.Passages) != 1 {
 		t.Errorf("found %v, %v", found, err)
 	}

@@ -1,170 +1,49 @@
 package oriel
 
-import (
-	"context"
-	"log/slog"
-	"time"
+import "github.com/oriel-context/oriel/internal/event"
 
-	"github.com/oriel-context/oriel/internal/clip"
-	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/window"
-)
+// Event reports something that happened to a call or its conversation, in fields that are
+// zero where they do not apply; see Config.Events.
+type Event = event.Event
 
-// Event reports something that happened to a call or its conversation (SPEC B7). Fields
-// that are unknown or do not apply are zero.
-type Event struct {
-	Time time.Time `json:"time"`
-	Kind string    `json:"kind"`
-	// Tenant is the owner of the history; empty for the user of this machine.
-	Tenant string `json:"tenant,omitempty"`
-	// Call is the id of the call, as in logs; empty if no call caused the event.
-	Call         string `json:"call,omitempty"`
-	Conversation string `json:"conversation,omitempty"`
-	// Thread is how the call relates to the conversation, such as "continued" or
-	// "branched".
-	Thread string `json:"thread,omitempty"`
-	Model  string `json:"model,omitempty"`
-	// Policy is the policy of the window, for a conversation of items.
-	Policy string `json:"policy,omitempty"`
-	// TokensBefore and TokensAfter are the sizes of the request and of what was sent of
-	// it, as Oriel counts them; for a condensation those of the messages and of the
-	// summary, for a resize those of the window. Reported is the provider's count of the
-	// prompt, Output that of the reply.
-	TokensBefore int `json:"tokens_before,omitempty"`
-	TokensAfter  int `json:"tokens_after,omitempty"`
-	Reported     int `json:"reported,omitempty"`
-	Output       int `json:"output,omitempty"`
-	// MS is how long the answer of a call took, in milliseconds.
-	MS float64 `json:"ms,omitempty"`
-	// Budget is the budget of the view. Grown is why it exceeds that of the profile; nil
-	// if it does not.
-	Budget int            `json:"budget,omitempty"`
-	Grown  *window.Growth `json:"grown,omitempty"`
-	// Usage is what the provider reported; nil if it reported nothing.
-	Usage *Usage `json:"usage,omitempty"`
-	// Cost is the cost of the event beside the call itself, in US dollars.
-	Cost float64 `json:"cost"`
-	// Plan is the id of the plan by which something was left out, brought back or
-	// condensed; Items is the number of its messages.
-	Plan  string `json:"plan,omitempty"`
-	Items int    `json:"items,omitempty"`
-	// Back and Left are set for pins and undone plans: the messages that came back and
-	// those that left for them, such as "24-37,40".
-	Back string `json:"back,omitempty"`
-	Left string `json:"left,omitempty"`
-	// Action is what a cut did: trim, mask, evict, digest or condense. Of a call it is what
-	// was done to it, as in X-Oriel-Action; empty if no view was made. Recalled are the
-	// tokens that a recall brought back. Reason is the part of Oriel that failed: see
-	// EventOpen.
-	Action   string `json:"action,omitempty"`
-	Recalled int    `json:"recalled,omitempty"`
-	Reason   string `json:"reason,omitempty"`
-	// Error is what went wrong, if anything did.
-	Error string `json:"error,omitempty"`
-}
-
-// Kinds of events.
+// Kinds of events: Event.Kind.
 const (
 	// EventCall: a call has ended and is written.
-	EventCall = "call"
+	EventCall = event.Call
 	// EventCut: a view was made smaller; EventCondensation: a model was asked for a
 	// summary, or none could be made; EventResize: the adaptive size of a conversation has changed; EventRecall:
 	// messages were brought back because the query needs them; EventOverflow: a provider
 	// refused a request as too large.
-	EventCut          = "truncation"
-	EventCondensation = "condensation"
-	EventResize       = "resize"
-	EventRecall       = "recall"
-	EventOverflow     = "overflow"
+	EventCut          = event.Cut
+	EventCondensation = event.Condensation
+	EventResize       = event.Resize
+	EventRecall       = event.Recall
+	EventOverflow     = event.Overflow
 	// EventPin, EventUndo, EventRelease: a call applied a pin, an undo or a release that
 	// a person made; Error is set if there was no room for it.
-	EventPin     = "pin"
-	EventUndo    = "undo"
-	EventRelease = "release"
+	EventPin     = event.Pin
+	EventUndo    = event.Undo
+	EventRelease = event.Release
 	// EventOpen: a part of Oriel failed, and the call continued without it.
-	EventOpen = "fail-open"
+	EventOpen = event.Open
 	// EventUnknown: a body that could not be read, or has too many messages, parts or
 	// tools, was passed on as it came.
-	EventUnknown = "unknown-body"
+	EventUnknown = event.Unknown
 	// EventUnseen: a call was neither recorded nor cut: its body was too large, in an
 	// unknown encoding, or there was no memory for it.
-	EventUnseen = "unseen"
+	EventUnseen = event.Unseen
 	// EventUnkept: the answer of a call was too large or had too many parts to keep, or
 	// there was no memory for it.
-	EventUnkept = "unkept-answer"
+	EventUnkept = event.Unkept
 	// EventProfile: a call named an unknown profile; the default was used.
-	EventProfile = "unknown-profile"
+	EventProfile = event.Profile
 	// EventBudget: a call asked for a budget that is not a number of tokens; it was
 	// ignored.
-	EventBudget = "invalid-budget"
+	EventBudget = event.Budget
 	// EventLimit: a call was refused or not recorded, because its tenant has reached a
 	// limit. Reason is LimitCalls or LimitBytes.
-	EventLimit = "limit"
+	EventLimit = event.Limit
 	// EventDropped: events are missing from the file, because nobody read it or it could
 	// not be written. Items is their number.
-	EventDropped = "dropped"
+	EventDropped = event.Dropped
 )
-
-// Reasons of EventLimit: the limit.
-const (
-	LimitCalls = "calls" // calls in a minute: the call was refused
-	LimitBytes = "bytes" // bytes stored: the call was sent and not recorded
-)
-
-// Reasons of EventOpen: what failed.
-const (
-	OpenFind   = "find"   // finding the conversation of a call
-	OpenNotes  = "notes"  // reading pins, holds, plans or the size of a conversation
-	OpenPlan   = "plan"   // deciding what is sent
-	OpenRecall = "recall" // searching what was left out
-	OpenCount  = "count"  // counting tokens
-	OpenReply  = "reply"  // reading the answer
-	OpenStore  = "store"  // writing a call or a summary
-	OpenLearnt = "learnt" // keeping what was learnt about providers
-)
-
-// event emits an event of a call.
-func (c *Call) event(e Event) {
-	e.Tenant = c.request.Tenant
-	c.calls.event(e)
-}
-
-// event logs an event and passes it to Config.Events. Calls are logged at debug level,
-// because the proxy logs each call itself.
-func (r *calls) event(e Event) {
-	e.Time = r.o.Now()
-	if e.Tenant == timeline.Local {
-		e.Tenant = ""
-	}
-	e.Model, e.Conversation, e.Plan, e.Error = clip.To(e.Model, clip.Name), clip.To(e.Conversation, clip.Line), clip.To(e.Plan, clip.Name), clip.To(e.Error, clip.Text)
-	level, what := slog.LevelInfo, e.Kind
-	switch e.Kind {
-	case EventCall:
-		level = slog.LevelDebug
-	case EventOpen:
-		level, what = slog.LevelError, "something failed, and the call went on"
-	case EventUnknown:
-		level, what = slog.LevelWarn, "a request that could not be read went on as it came"
-	default:
-		if e.Error != "" {
-			level = slog.LevelWarn
-		}
-	}
-	attributes := []slog.Attr{slog.String("kind", e.Kind), slog.String("call", e.Call), slog.String("conversation", e.Conversation)}
-	if e.TokensAfter > 0 {
-		attributes = append(attributes, slog.Int("before", e.TokensBefore), slog.Int("after", e.TokensAfter))
-	}
-	if e.Plan != "" {
-		attributes = append(attributes, slog.String("plan", e.Plan))
-	}
-	if e.Cost > 0 {
-		attributes = append(attributes, slog.Float64("cost", e.Cost))
-	}
-	if e.Error != "" {
-		attributes = append(attributes, slog.String("error", e.Error))
-	}
-	r.o.Log.LogAttrs(context.Background(), level, what, attributes...)
-	if r.o.Events != nil {
-		r.o.Events(e)
-	}
-}

@@ -11,64 +11,12 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/embed"
+	"github.com/oriel-context/oriel/internal/fault"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 )
-
-// Causes of an *Error, and what other functions return.
-var (
-	// ErrConfig: a setting cannot be used.
-	ErrConfig = errors.New("not a valid setting")
-	// ErrClosed: the engine has been closed.
-	ErrClosed = errors.New("the engine is closed")
-	// ErrNoConversation: a conversation needs an id.
-	ErrNoConversation = errors.New("no conversation has an empty id")
-	// ErrItem: an item cannot be added.
-	ErrItem = items.ErrItem
-	// ErrNoItem: the conversation never had an item with this id.
-	ErrNoItem = errors.New("no such item")
-	// ErrNoPlan: the conversation never had a plan with this id.
-	ErrNoPlan = errors.New("no such plan")
-	// ErrNoDirective: the item contains no standing instruction that could be edited.
-	ErrNoDirective = errors.New("no such directive")
-	// ErrCannotFit: what must be shown is larger than the budget. Fit returns it, too.
-	ErrCannotFit = window.ErrCannotFit
-
-	// ErrLeft is given to Call.End if the client left, or closed the reply, before its end.
-	// A client that has the last event of a stream has all of it.
-	ErrLeft = errors.New("the client left")
-	// ErrPlanGone is returned by ReadSent if the plan by which a call was sent is no
-	// longer stored.
-	ErrPlanGone = errors.New("the plan by which the call was sent is no longer stored")
-)
-
-// Error reports what failed, where, why, and what to do about it.
-type Error struct {
-	// Op is the operation, with the id of what it was applied to.
-	Op string
-	// Conversation is the id of the conversation; empty if there is none.
-	Conversation string
-	// Err is the cause: one of the errors above, or that of a context or store.
-	Err error
-	// Hint is what to do; it may be empty.
-	Hint string
-}
-
-func (e *Error) Error() string {
-	s := e.Op
-	if e.Conversation != "" {
-		s += fmt.Sprintf(" in conversation %q", e.Conversation)
-	}
-	s += ": " + e.Err.Error()
-	if e.Hint != "" {
-		s += "; " + e.Hint
-	}
-	return s
-}
-
-func (e *Error) Unwrap() error { return e.Err }
 
 // Config configures an engine. The zero value stores conversations in memory, each with a
 // window of 8,000 tokens and 100 items. Engines with different settings may share a
@@ -90,7 +38,7 @@ type Config struct {
 	// accept after some attempts is lost.
 	Spool string
 	// Shared reports that other processes serve calls of the same store. A call then ends
-	// when it is stored (see Waits.Shared), so that whichever process has the next call of
+	// when it is stored, or a second later, so that whichever process has the next call of
 	// the conversation finds it, and what another process stored is read before a call
 	// that continues from it.
 	Shared bool
@@ -164,17 +112,12 @@ type Config struct {
 	// DirectiveTokens is the most tokens of standing instructions and preferences in a
 	// view. Default: a sixteenth of the view's budget; a negative number shows none.
 	DirectiveTokens int
-	// Calls controls what is sent of requests: see Engine.Begin and Engine.Transport.
+	// Calls controls what is sent of requests: see Engine.Transport.
 	Calls CallOptions
-	// Waits bounds what a call may wait for.
-	Waits Waits
 	// Events, if set, receives every event: what leaves a window, every resize, pin,
 	// unpin, undo, recall and call. It may run while a conversation is locked: it must
 	// return quickly and not call the engine.
 	Events func(Event)
-	// Stages, if set, receives how long the engine worked on each part of a call, as soon
-	// as that part has ended. It must return quickly and not call the engine.
-	Stages func(Stage)
 	// Log receives what goes wrong with calls and in the background, and what is upgraded.
 	// Default: nobody.
 	Log *slog.Logger
@@ -220,14 +163,14 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		return nil, &Error{Op: op, Err: fmt.Errorf("%w: Sync %q", ErrConfig, config.Sync), Hint: `use "normal" or "full"`}
 	}
 	if config.Project != "" {
-		if err := checkID(config.Project); err != nil {
+		if err := fault.CheckID(config.Project); err != nil {
 			return nil, &Error{Op: op, Err: fmt.Errorf("%w: Project: %w", ErrConfig, err)}
 		}
 	}
 	if err := errors.Join(config.Weights.Check(), config.Sizing.Check(), window.CheckMargin(config.Margin)); err != nil {
 		return nil, &Error{Op: op, Err: fmt.Errorf("%w: %w", ErrConfig, err)}
 	}
-	if err := config.Calls.check(); err != nil {
+	if err := config.Calls.Check(); err != nil {
 		return nil, &Error{Op: op, Err: fmt.Errorf("%w: %w", ErrConfig, err)}
 	}
 	e := newEngine(config)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -70,9 +71,9 @@ func serveCalls(store timeline.Store, name string, count int) (waits []time.Dura
 		}
 		body, err := json.Marshal(map[string]any{"model": "claude-sonnet-4-5", "max_tokens": 100, "system": "You are a harbour master.", "messages": *list})
 		check(err)
-		r := &oriel.Request{ID: fmt.Sprint(name, " ", n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}
+		r := &call.Request{ID: fmt.Sprint(name, " ", n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}
 		start := time.Now()
-		c := e.Begin(ctx, r)
+		c := call.Of(e).Begin(ctx, r)
 		waits = append(waits, time.Since(start))
 		c.End(nil)
 	}

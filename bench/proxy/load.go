@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/bench/harness"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -264,7 +264,7 @@ func (s *site) judge(signal time.Time) error {
 			return err
 		}
 		for i := range records {
-			call, err := oriel.ReadCall(ctx, store, timeline.Local, &records[i])
+			call, err := call.Read(ctx, store, timeline.Local, &records[i])
 			if err != nil {
 				return err
 			}

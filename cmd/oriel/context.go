@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/composition"
 	"github.com/oriel-context/oriel/internal/usage"
 )
@@ -48,12 +48,12 @@ its id, or "last", the default: oriel show CONVERSATION --calls lists them.`,
 			if err != nil {
 				warn(cmd, []string{err.Error()})
 			}
-			conversation, call, err := whichCall(cmd.Context(), s, args)
+			conversation, key, err := whichCall(cmd.Context(), s, args)
 			if err != nil {
 				return err
 			}
-			w, err := composition.Read(cmd.Context(), s, s.tenant, conversation, call, composition.Options{Models: models, Calibration: learnt})
-			if errors.Is(err, oriel.ErrPlanGone) {
+			w, err := composition.Read(cmd.Context(), s, s.tenant, conversation, key, composition.Options{Models: models, Calibration: learnt})
+			if errors.Is(err, call.ErrPlanGone) {
 				return err
 			} else if err != nil {
 				return &failure{err}

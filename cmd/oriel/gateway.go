@@ -6,6 +6,8 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/api"
+	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/metrics"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
@@ -78,12 +80,12 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 	if o.team {
 		o.proxy.Stored = g.history
 	}
-	o.proxy.OnLimit = func(tenant, call string) { g.engine.Limited(tenant, call, oriel.LimitCalls) }
+	o.proxy.OnLimit = func(tenant, id string) { call.Of(g.engine).Limited(tenant, id, event.LimitCalls) }
 	o.proxy.Store = func(ctx context.Context) error {
 		if err := g.history.health(ctx); err != nil {
 			return err
 		}
-		return g.engine.CallError()
+		return call.Of(g.engine).Err()
 	}
 	o.proxy.Health = func() proxy.Health { return g.health(&o) }
 	o.proxy.Console = g.console(&o)
@@ -106,7 +108,7 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 	if err != nil {
 		return &failure{err}
 	}
-	config := oriel.Config{Dir: dir, Store: g.history, Project: o.project, Calls: o.calls, Events: events, Stages: g.stages(), Log: o.proxy.Log}
+	config := oriel.Config{Dir: dir, Store: g.history, Project: o.project, Calls: o.calls, Events: events, Log: o.proxy.Log}
 	if config.Spool, err = o.data.spoolFolder(o.spool); err != nil {
 		o.proxy.Log.Warn("calls that the history does not accept are lost", "error", err)
 	}
@@ -118,7 +120,7 @@ func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
 		config.Learnt = sharedLearnt{postgres.Redact(url), g.history.documents}
 	}
 	g.openModel(ctx, o, &config)
-	g.engine, err = oriel.Open(ctx, config)
+	g.engine, err = oriel.Open(call.With(ctx, call.Inside{Stages: g.stages()}), config)
 	if err != nil {
 		return err
 	}
@@ -137,7 +139,7 @@ func (g *gateway) change(o gatewayOptions) error {
 		return err
 	}
 	g.metrics.SetModels(o.calls.Models)
-	return g.engine.SetCallOptions(o.calls)
+	return call.Of(g.engine).Change(o.calls)
 }
 
 func (g *gateway) onClose(f func()) { g.closers = append(g.closers, f) }

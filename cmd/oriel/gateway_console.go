@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"path/filepath"
 
-	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/api"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/console"
 	"github.com/oriel-context/oriel/internal/mcp"
 	"github.com/oriel-context/oriel/internal/proxy"
@@ -32,7 +32,7 @@ func (g *gateway) api(o *gatewayOptions) *api.Handler {
 	dir, _ := o.data.folder() // it was found when the engine was opened
 	return api.New(api.Options{
 		Engine: g.engine, Store: g.history, Hub: g.hub, Tenant: proxy.TenantOf,
-		Memory:   func(ctx context.Context) oriel.Memory { return proxy.MemoryOf(ctx) },
+		Memory:   func(ctx context.Context) call.Memory { return proxy.MemoryOf(ctx) },
 		Settings: o.settings, Held: o.settingsHeld, Version: o.proxy.Version, Log: o.proxy.Log,
 		Learnt: func() (*token.Learnt, error) {
 			if url, err := o.data.database(); err == nil && url != "" {

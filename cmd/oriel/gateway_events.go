@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/proxy"
 )
 
@@ -46,7 +47,7 @@ func (g *gateway) health(o *gatewayOptions) (h proxy.Health) {
 	if o.settingsHeld != nil {
 		h.SettingsHeld = o.settingsHeld()
 	}
-	spool := g.engine.Spool()
+	spool := call.Of(g.engine).Spool()
 	h.CallsLost = spool.Lost
 	if n := spool.Newer; n > 0 {
 		h.CallsHeld = fmt.Sprintf("%d calls wait for the newer version of Oriel that put them into the spool: start it with the same folder", n)

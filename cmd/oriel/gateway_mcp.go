@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
 
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/mcp"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/timeline"
@@ -13,7 +16,6 @@ import (
 // mcp returns the handler of /oriel/mcp. Each client has the history of its tenant; a token
 // that may only read has the tools that only read.
 func (g *gateway) mcp(o *gatewayOptions) http.Handler {
-	history := &mcp.History{Store: g.history, Recall: g.engine.Recall, Directives: g.engine.Directives, Conversation: g.engine.ConversationOf}
 	return mcp.Handler(func(r *http.Request) mcp.Options {
 		a := proxy.AccessOf(r.Context())
 		var log *slog.Logger
@@ -21,7 +23,7 @@ func (g *gateway) mcp(o *gatewayOptions) http.Handler {
 			log = o.proxy.Log
 		}
 		return mcp.Options{
-			Open:     func(context.Context) (*mcp.History, error) { return history, nil },
+			Open:     func(context.Context) (*mcp.History, error) { return g.historyOf(a.Tenant), nil },
 			Tenant:   a.Tenant,
 			Project:  o.project,
 			Memory:   proxy.MemoryOf(r.Context()).Take,
@@ -29,7 +31,7 @@ func (g *gateway) mcp(o *gatewayOptions) http.Handler {
 			Version:  o.proxy.Version,
 			Log:      log,
 			Asking: func(ctx context.Context, tool string, arguments []byte) (string, bool) {
-				conversation, sure := g.engine.ToolCaller(ctx, a.Tenant, tool, arguments)
+				conversation, sure := call.Of(g.engine).ToolCaller(ctx, a.Tenant, tool, arguments)
 				if !sure && !o.alone {
 					return "", false // it may be another agent's
 				}
@@ -37,4 +39,12 @@ func (g *gateway) mcp(o *gatewayOptions) http.Handler {
 			},
 		}
 	})
+}
+
+// historyOf returns the history of a tenant.
+func (g *gateway) historyOf(tenant string) *mcp.History {
+	e := g.engine.ForTenant(cmp.Or(tenant, timeline.Local))
+	return &mcp.History{Store: g.history, Recall: e.Recall, Directives: e.Directives, Conversation: func(ctx context.Context, _, id string) (*oriel.Conversation, error) {
+		return e.Conversation(ctx, id)
+	}}
 }

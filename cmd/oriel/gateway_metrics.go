@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/metrics"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/tracing"
@@ -13,14 +13,15 @@ import (
 
 // watch has the metrics read the state of the gateway at every scrape.
 func (g *gateway) watch(o *gatewayOptions) {
+	calls := call.Of(g.engine)
 	s := metrics.Sources{
 		Requests:   g.server.Counters,
-		Records:    g.engine.CallCounters,
+		Records:    calls.Counters,
 		Health:     func() proxy.Health { return g.health(o) },
-		Queue:      g.engine.CallBacklog,
-		StoreError: g.engine.CallError,
+		Queue:      calls.Backlog,
+		StoreError: calls.Err,
 		Spool: func() (int, int64, int64) {
-			s := g.engine.Spool()
+			s := calls.Spool()
 			return s.Calls, s.Bytes, s.Lost
 		},
 	}
@@ -61,11 +62,11 @@ func (g *gateway) openTracer(o *gatewayOptions) {
 }
 
 // stages returns the function that receives the stages of calls.
-func (g *gateway) stages() func(oriel.Stage) {
+func (g *gateway) stages() func(call.Stage) {
 	if g.tracer == nil {
 		return g.metrics.Stage
 	}
-	return func(s oriel.Stage) {
+	return func(s call.Stage) {
 		g.metrics.Stage(s)
 		g.tracer.Stage(s)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // learntWait bounds how long reading or writing what was learnt may take. Calls wait less:
-// see oriel.Waits.
+// see call.Waits.
 const learntWait = 5 * time.Second
 
 // sharedLearnt keeps what was learnt about providers in the database of the history, for

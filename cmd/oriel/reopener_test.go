@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -79,7 +79,7 @@ func recorded(t *testing.T, dir string) map[string]int {
 			t.Fatal(err)
 		}
 		for i := range calls {
-			call, err := oriel.ReadCall(ctx, s, timeline.Local, &calls[i])
+			call, err := call.Read(ctx, s, timeline.Local, &calls[i])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,7 +23,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/lines"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
@@ -253,9 +253,9 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	if what := g.history.trouble(); what != "" && s.trouble == "" {
 		s.trouble = "oriel: " + what
 	}
-	var recorded *oriel.CallCounters
+	var recorded *call.Counters
 	if g.engine != nil {
-		recorded = g.engine.CallCounters()
+		recorded = call.Of(g.engine).Counters()
 	}
 	s.add(&t, recorded, loaded.Table, pricesSince(ctx, o.data, began, loaded.Table))
 	s.Log = log.finish()

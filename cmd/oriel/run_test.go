@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/internal/usage"
@@ -123,10 +124,10 @@ func TestPlanFindsUpstreams(t *testing.T) {
 // What was sent is priced by what the provider reports, and what came by the same rules.
 func TestBill(t *testing.T) {
 	const opus = "claude-opus-4-1" // 15, 75, reading 1.5, writing 18.75 dollars for a million
-	usage := func(input, read, write, output int) *oriel.Usage {
-		return &oriel.Usage{Input: input, CacheRead: read, CacheWrite: write, Output: output}
+	usage := func(input, read, write, output int) *event.Usage {
+		return &event.Usage{Input: input, CacheRead: read, CacheWrite: write, Output: output}
 	}
-	call := func(conversation string, before, after int, u *oriel.Usage) oriel.Event {
+	call := func(conversation string, before, after int, u *event.Usage) oriel.Event {
 		return oriel.Event{Kind: oriel.EventCall, Conversation: conversation, Model: opus, TokensBefore: before, TokensAfter: after, Usage: u}
 	}
 	failed := call("b", 10, 10, nil)
@@ -180,7 +181,7 @@ func TestBillOfAResumedSession(t *testing.T) {
 	}
 	resumed := oriel.Event{
 		Kind: oriel.EventCall, Call: "call 1", Conversation: "a", Model: "claude-opus-4-1", TokensBefore: 91_000, TokensAfter: 3000,
-		Usage: &oriel.Usage{CacheRead: 2000, CacheWrite: 1000, Output: 10},
+		Usage: &event.Usage{CacheRead: 2000, CacheWrite: 1000, Output: 10},
 	}
 	interrupted, interrupt := context.WithCancel(t.Context())
 	interrupt()
@@ -212,7 +213,7 @@ func TestBillProperties(t *testing.T) {
 				e.TokensBefore += small.Draw(t, "left out")
 			}
 			if rapid.Bool().Draw(t, "reported") {
-				e.Usage = &oriel.Usage{Input: e.TokensAfter, Output: small.Draw(t, "output")}
+				e.Usage = &event.Usage{Input: e.TokensAfter, Output: small.Draw(t, "output")}
 			}
 			calls = append(calls, e)
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -106,7 +106,7 @@ func sentAt(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls [
 		return nil, nil, err
 	}
 	body, err := browse.Sent(cmd.Context(), s, s.tenant, c.Name, &calls[i])
-	if errors.Is(err, oriel.ErrPlanGone) || errors.Is(err, browse.ErrNotKept) {
+	if errors.Is(err, call.ErrPlanGone) || errors.Is(err, browse.ErrNotKept) {
 		return nil, nil, err
 	} else if err != nil {
 		return nil, nil, &failure{err}

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -135,7 +135,7 @@ func inOrder(t *testing.T, dir string, conversations int) {
 		must(t, err)
 		last := 0
 		for i := range calls {
-			call, err := oriel.ReadCall(ctx, s, timeline.Local, &calls[i])
+			call, err := call.Read(ctx, s, timeline.Local, &calls[i])
 			must(t, err)
 			if len(call.Body) <= last {
 				t.Errorf("call %d of %s has %d bytes, the one before %d", i, c.Name, len(call.Body), last)

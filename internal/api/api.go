@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/internal/slots"
 	"github.com/oriel-context/oriel/internal/usage"
@@ -34,7 +35,7 @@ type Options struct {
 	Tenant func(context.Context) string
 	// Memory returns the memory of a request, which is held until it ends. Default: without
 	// a limit.
-	Memory func(context.Context) oriel.Memory
+	Memory func(context.Context) call.Memory
 	// Settings returns the settings in effect; nil if they are not known.
 	Settings func() *settings.Loaded
 	// Held returns why changed settings are not in use, or "". Default: none.
@@ -78,7 +79,7 @@ func New(o Options) *Handler {
 		o.Tenant = func(context.Context) string { return timeline.Local }
 	}
 	if o.Memory == nil {
-		o.Memory = func(context.Context) oriel.Memory { return unlimited{} }
+		o.Memory = func(context.Context) call.Memory { return unlimited{} }
 	}
 	if o.Settings == nil {
 		o.Settings = func() *settings.Loaded { return nil }

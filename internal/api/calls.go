@@ -14,7 +14,7 @@ import (
 )
 
 // call is a recorded call with its price.
-type call struct {
+type callRow struct {
 	browse.Call
 	Plan   string `json:"plan"`
 	Status int    `json:"status"`
@@ -33,8 +33,8 @@ type call struct {
 }
 
 // newCall returns a call as it is answered.
-func newCall(c *browse.Call, priced []usage.Priced) call {
-	out := call{
+func newCall(c *browse.Call, priced []usage.Priced) callRow {
+	out := callRow{
 		Call: *c, Plan: c.Plan, Status: c.Status, Error: c.Error, RetryAfter: c.RetryAfter,
 		MS: c.MS, FirstMS: c.FirstMS, Profile: c.Profile, Budget: c.Budget, Limit: c.Limit,
 	}
@@ -81,7 +81,7 @@ func (q *request) callList() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &list[call]{Items: []call{}, Total: int64(len(calls))}
+	out := &list[callRow]{Items: []callRow{}, Total: int64(len(calls))}
 	err = q.ledger.Calls(ctx, q.tenant, c, q.models(), func(priced []usage.Priced) {
 		for at += step; 1 <= at && at <= int64(len(calls)); at += step {
 			if len(out.Items) == p.limit {
@@ -126,7 +126,7 @@ func (q *request) call() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out call
+	var out callRow
 	err = q.ledger.Calls(q.Context(), q.tenant, c, q.models(), func(priced []usage.Priced) { out = newCall(at, priced) })
 	return out, err
 }

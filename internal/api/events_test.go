@@ -20,13 +20,13 @@ import (
 	"github.com/oriel-context/oriel/timeline/memory"
 )
 
-// event is what a stream sent.
-type event struct {
+// sentEvent is what a stream sent.
+type sentEvent struct {
 	id, kind, data string
 }
 
 // listen opens a stream of a tenant. next waits for its next event.
-func (w *world) listen(tenant, query string, header ...string) (next func() event) {
+func (w *world) listen(tenant, query string, header ...string) (next func() sentEvent) {
 	w.t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		w.handler.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), asTenant{}, tenant)))
@@ -50,7 +50,7 @@ func (w *world) listen(tenant, query string, header ...string) (next func() even
 		w.t.Fatalf("%d %s", resp.StatusCode, kind)
 	}
 	lines := bufio.NewScanner(resp.Body)
-	return func() (e event) {
+	return func() (e sentEvent) {
 		w.t.Helper()
 		for lines.Scan() {
 			name, value, _ := strings.Cut(lines.Text(), ": ")
@@ -76,14 +76,14 @@ func (w *world) listen(tenant, query string, header ...string) (next func() even
 func TestEventsAreStreamed(t *testing.T) {
 	w := newWorld(t, nil)
 	ann, ben := w.listen("ann", ""), w.listen("ben", "")
-	for _, next := range []func() event{ann, ben} {
+	for _, next := range []func() sentEvent{ann, ben} {
 		if e := next(); e.kind != "hello" || !strings.Contains(e.data, `"version":"v9"`) {
 			t.Fatalf("the first event is %+v", e)
 		}
 	}
 	w.talk("ann", "settle", 13, nil)
 	w.talk("ben", "other", 1, nil)
-	var first event
+	var first sentEvent
 	kinds := map[string]int{}
 	for kinds["call"] < 13 {
 		e := ann()
@@ -177,7 +177,7 @@ func TestAStreamTellsNothingOfOthers(t *testing.T) {
 		t.Errorf("of two lost events it tells %+v", e)
 	}
 	w.hub.PublishTo("ben", oriel.Event{Kind: oriel.EventCall})
-	for _, next := range []func() event{all, late} {
+	for _, next := range []func() sentEvent{all, late} {
 		if e := next(); e.kind != "call" || e.id != "4" {
 			t.Errorf("the next event is %+v", e)
 		}

@@ -125,7 +125,7 @@ func (q *request) recall() (any, error) {
 		options.Budget = *o.Budget
 	}
 	engine := q.Engine.ForTenant(q.tenant)
-	r, err := engine.Search(q.Context(), where, o.Query, options)
+	r, err := engine.Recall(q.Context(), where, o.Query, options)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (q *request) recall() (any, error) {
 	// not shown.
 	wide := options
 	wide.Floor, wide.Top, wide.Budget = -1, explainTop, max(explainBudget, 2*options.Budget)
-	all, err := engine.Search(q.Context(), where, o.Query, wide)
+	all, err := engine.Recall(q.Context(), where, o.Query, wide)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 )
 
 // errShort: the memory for people who look is held by others.
@@ -19,11 +19,11 @@ func (unlimited) Give(int64)      {}
 func (unlimited) Hold()           {}
 func (unlimited) LetGo()          {}
 
-var _ oriel.Memory = unlimited{}
+var _ call.Memory = unlimited{}
 
 // readAll reads to the end, which length announces if it is not negative. It takes memory as
 // bytes come, never for an announcement.
-func readAll(r io.Reader, length int64, memory oriel.Memory) ([]byte, error) {
+func readAll(r io.Reader, length int64, memory call.Memory) ([]byte, error) {
 	const first = 16 << 10
 	if !memory.Take(first) {
 		return nil, errShort

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/api"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -34,7 +34,7 @@ func TestBodiesAndAnswersTakeMemory(t *testing.T) {
 	w := newWorld(t, nil)
 	w.talk(timeline.Local, "c", 3, nil)
 	m := &counted{}
-	w.handler = api.New(api.Options{Engine: w.engine, Store: w.store, Hub: w.hub, Memory: func(context.Context) oriel.Memory { return m }})
+	w.handler = api.New(api.Options{Engine: w.engine, Store: w.store, Hub: w.hub, Memory: func(context.Context) call.Memory { return m }})
 	fit := `{"budget":100000,"body":{"model":"gpt-5","messages":[{"role":"user","content":"` + strings.Repeat("word ", 200_000) + `"}]}}`
 	for _, r := range []struct{ method, path, body string }{
 		{"GET", "conversations/c/export", ""},
@@ -63,7 +63,7 @@ func TestAnAnnouncedBodyTakesNothing(t *testing.T) {
 	w := newWorld(t, nil)
 	m := &counted{}
 	m.limit.Store(64 << 10)
-	handler := api.New(api.Options{Engine: w.engine, Store: w.store, Hub: w.hub, Memory: func(context.Context) oriel.Memory { return m }})
+	handler := api.New(api.Options{Engine: w.engine, Store: w.store, Hub: w.hub, Memory: func(context.Context) call.Memory { return m }})
 	r := httptest.NewRequest("POST", api.Prefix+"fit", strings.NewReader("{"))
 	r.ContentLength = 60 << 20
 	r.Header.Set("Content-Type", "application/json")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -153,9 +154,9 @@ func (q *request) overview() (any, error) {
 	o.FailOpen.Total, o.FailOpen.Reasons = q.Hub.failed(q.tenant)
 	o.Unread = append([]Unread{}, q.Unread(q.tenant)...)
 	if q.operates() {
-		waiting := q.Engine.Spool()
+		waiting := call.Of(q.Engine).Spool()
 		o.Queue, o.Spool = new(queue), &spool{waiting.Calls, waiting.Bytes, waiting.Newer, waiting.Lost}
-		o.Queue.Calls, o.Queue.Bytes = q.Engine.CallBacklog()
+		o.Queue.Calls, o.Queue.Bytes = call.Of(q.Engine).Backlog()
 	}
 	learnt, err := q.Learnt()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -67,7 +68,7 @@ func problemOf(err error) *problem {
 			}
 		}
 		return p
-	case errors.Is(err, oriel.ErrPlanGone), errors.Is(err, browse.ErrNotKept):
+	case errors.Is(err, call.ErrPlanGone), errors.Is(err, browse.ErrNotKept):
 		return notFound("later calls are kept; GET …/calls lists them", "%s", clip.To(err.Error(), clip.Text))
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return newProblem(http.StatusServiceUnavailable, "try again, or ask for less", "the work was given up before it ended")

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 )
 
 // route is one operation of the API.
@@ -79,7 +79,7 @@ type request struct {
 	*http.Request
 	w      http.ResponseWriter
 	tenant string
-	memory oriel.Memory
+	memory call.Memory
 	body   []byte
 }
 

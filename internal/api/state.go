@@ -9,6 +9,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/timeline"
@@ -63,7 +64,7 @@ func (q *request) health() (any, error) {
 	if s.Error != "" {
 		s.Status, s.Store = "degraded", "failed"
 	}
-	if s.Held != "" || q.Engine.Spool().Newer > 0 { // as /oriel/healthz
+	if s.Held != "" || call.Of(q.Engine).Spool().Newer > 0 { // as /oriel/healthz
 		s.Status = "degraded"
 	}
 	return s, nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/api"
+	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/internal/spool"
 	"github.com/oriel-context/oriel/timeline"
@@ -94,12 +95,12 @@ func TestWhatTenantsSeeDoesNotDependOnOthers(t *testing.T) {
 		return seen
 	}
 	for _, tenant := range []string{"ben", timeline.Local} {
-		w.hub.PublishTo(tenant, oriel.Event{Kind: oriel.EventOpen, Reason: oriel.OpenStore, Error: dir + ": the disk is full"})
+		w.hub.PublishTo(tenant, oriel.Event{Kind: oriel.EventOpen, Reason: event.OpenStore, Error: dir + ": the disk is full"})
 	}
 	ben, operator := see("ben"), see(timeline.Local)
 	w.talk("ann", "annsecret", 4, nil)
 	for range 300 { // more than are kept: a reader who is behind loses some
-		w.hub.PublishTo("ann", oriel.Event{Kind: oriel.EventOpen, Reason: oriel.OpenStore})
+		w.hub.PublishTo("ann", oriel.Event{Kind: oriel.EventOpen, Reason: event.OpenStore})
 	}
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), asTenant{}, "ann"))
 	cancel()

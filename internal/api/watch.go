@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -160,7 +161,7 @@ func (q *request) running(now time.Time) []runningCall {
 	if q.Engine == nil {
 		return out
 	}
-	for _, c := range q.Engine.RunningCalls(q.tenant) {
+	for _, c := range call.Of(q.Engine).Running(q.tenant) {
 		if len(out) == maxRunning {
 			break
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/api"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -139,7 +140,7 @@ func TestRunningCallsAreShown(t *testing.T) {
 	next() // hello
 	other := w.listen("ann", "")
 	other()
-	call := w.engine.Begin(t.Context(), &oriel.Request{ID: "one", Tenant: timeline.Local, Format: wire.Chat, Body: []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"Which port?"}]}`)})
+	running := call.Of(w.engine).Begin(t.Context(), &call.Request{ID: "one", Tenant: timeline.Local, Format: wire.Chat, Body: []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"Which port?"}]}`)})
 	type list struct {
 		Running []struct {
 			ID, Conversation, Model string
@@ -161,7 +162,7 @@ func TestRunningCallsAreShown(t *testing.T) {
 			t.Fatalf("%+v: %v", e, err)
 		}
 		if want == 1 {
-			call.End(nil)
+			running.End(nil)
 		}
 	}
 	w.hub.PublishTo("ann", oriel.Event{Kind: oriel.EventCall})

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/importer/claudecode"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
@@ -304,7 +304,7 @@ func (d *describing) calls(records []timeline.Record, models *token.Models) {
 		if strings.HasPrefix(records[i].Key, usage.Imported) {
 			continue
 		}
-		c, err := oriel.DecodeCall(&records[i])
+		c, err := call.Decode(&records[i])
 		if err != nil {
 			continue
 		}

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
@@ -35,7 +36,7 @@ type Call struct {
 	Error  string `json:"error,omitempty"`
 	// RetryAfter is the header of that name of an answer that is an error.
 	RetryAfter string       `json:"retry_after,omitempty"`
-	Usage      *oriel.Usage `json:"usage,omitempty"`
+	Usage      *event.Usage `json:"usage,omitempty"`
 
 	// Profile, Budget and Limit are its profile, the size that this wants, and what the
 	// model accepts or the call asks for. FirstMS and MS are how long the first byte of
@@ -45,7 +46,7 @@ type Call struct {
 	FirstMS, MS   float64 `json:"-"`
 
 	record timeline.Record
-	// before and head are those of oriel.StoredCall; side reports that another agent made
+	// before and head are those of call.Stored; side reports that another agent made
 	// the call, managed that the provider may have removed something from the window.
 	before, head  int64
 	side, managed bool
@@ -70,7 +71,7 @@ func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 		if strings.HasPrefix(records[i].Key, usage.Imported) {
 			continue
 		}
-		r, err := oriel.DecodeCall(&records[i])
+		r, err := call.Decode(&records[i])
 		if err != nil {
 			return nil, err
 		}
@@ -126,18 +127,18 @@ func CallOf(calls []Call, name string) (int, error) {
 var ErrNotKept = errors.New("the call was fitted without a plan, and its body is not stored")
 
 // Sent returns the body that was sent at a call, without credentials. It returns ErrNotKept
-// or oriel.ErrPlanGone if the body is not known.
+// or call.ErrPlanGone if the body is not known.
 func Sent(ctx context.Context, s timeline.Store, tenant, conversation string, c *Call) ([]byte, error) {
 	if c.Plan == "" && c.Sent != c.Came {
 		return nil, fmt.Errorf("call %d: %w", c.Number, ErrNotKept)
 	}
-	_, body, err := oriel.ReadSent(ctx, s, tenant, conversation, &c.record, oriel.SentOptions{})
+	_, body, err := call.ReadSent(ctx, s, tenant, conversation, &c.record, call.SentOptions{})
 	return body, err
 }
 
 // Came returns the body of a call as it came, without credentials.
 func Came(ctx context.Context, s timeline.Store, tenant string, c *Call) ([]byte, error) {
-	stored, err := oriel.ReadCall(ctx, s, tenant, &c.record)
+	stored, err := call.Read(ctx, s, tenant, &c.record)
 	if err != nil {
 		return nil, err
 	}

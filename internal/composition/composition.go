@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -132,8 +132,8 @@ func Read(ctx context.Context, store timeline.Store, tenant, conversation, call 
 
 // readPieces reads the record of a call and takes what was sent to pieces, whose tokens add
 // up to the total of the breakdown.
-func readPieces(ctx context.Context, store timeline.Store, tenant, conversation string, record *timeline.Record, o *Options) (*oriel.StoredCall, token.Breakdown, []piece, error) {
-	stored, sent, err := oriel.ReadSent(ctx, store, tenant, conversation, record, oriel.SentOptions{Models: o.Models})
+func readPieces(ctx context.Context, store timeline.Store, tenant, conversation string, record *timeline.Record, o *Options) (*call.Stored, token.Breakdown, []piece, error) {
+	stored, sent, err := call.ReadSent(ctx, store, tenant, conversation, record, call.SentOptions{Models: o.Models})
 	if err != nil {
 		return nil, token.Breakdown{}, nil, err
 	}
@@ -210,7 +210,7 @@ func (w *Window) largest(pieces []piece, most int) {
 
 // unused lists the tools that were sent with every call and never called: records are the
 // calls up to this one, whose request, as it came, has all calls of tools.
-func (w *Window) unused(ctx context.Context, store timeline.Store, tenant string, records []timeline.Record, stored *oriel.StoredCall, pieces []piece) error {
+func (w *Window) unused(ctx context.Context, store timeline.Store, tenant string, records []timeline.Record, stored *call.Stored, pieces []piece) error {
 	w.Unused = []Tool{}
 	came, err := wire.Read(stored.Body, wire.Auto, wire.Limits{})
 	if err != nil {
@@ -248,7 +248,7 @@ func (w *Window) always(ctx context.Context, store timeline.Store, tenant string
 	var all map[string]bool
 	seen := map[string]bool{}
 	for i := range records {
-		c, err := oriel.DecodeCall(&records[i])
+		c, err := call.Decode(&records[i])
 		if err != nil {
 			return nil, err
 		}

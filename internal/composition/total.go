@@ -10,7 +10,7 @@ import (
 	"sort"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
@@ -206,7 +206,7 @@ func (s *totalSum) add(ctx context.Context, store timeline.Store, tenant string,
 		return err
 	}
 	stored, _, pieces, err := readPieces(ctx, store, tenant, g.conversation, &records[0], o)
-	if errors.Is(err, oriel.ErrPlanGone) {
+	if errors.Is(err, call.ErrPlanGone) {
 		return nil
 	}
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/token"
 )
@@ -81,7 +83,7 @@ func (m *Metrics) registerStages() {
 	}, []string{"stage"})
 	m.registry.MustRegister(stages)
 	m.stages = map[string]prometheus.Observer{}
-	for _, name := range []string{oriel.StageBegin, oriel.StageRead, oriel.StageFind, oriel.StagePlan, oriel.StageRecall, oriel.StageAgain, oriel.StageReply, oriel.StageStore} {
+	for _, name := range []string{call.StageBegin, call.StageRead, call.StageFind, call.StagePlan, call.StageRecall, call.StageAgain, call.StageReply, call.StageStore} {
 		m.stages[name] = stages.WithLabelValues(name)
 	}
 }
@@ -101,7 +103,7 @@ func (m *Metrics) zero() {
 
 var (
 	actions = []string{"trim", "mask", "evict", "digest", "condense"}
-	reasons = []string{oriel.OpenFind, oriel.OpenNotes, oriel.OpenPlan, oriel.OpenRecall, oriel.OpenCount, oriel.OpenReply, oriel.OpenStore, oriel.OpenLearnt}
+	reasons = []string{event.OpenFind, event.OpenNotes, event.OpenPlan, event.OpenRecall, event.OpenCount, event.OpenReply, event.OpenStore, event.OpenLearnt}
 )
 
 func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
@@ -136,7 +138,7 @@ func (m *Metrics) Handler() http.Handler {
 }
 
 // Stage observes the duration of a stage.
-func (m *Metrics) Stage(s oriel.Stage) {
+func (m *Metrics) Stage(s call.Stage) {
 	if o := m.stages[s.Name]; o != nil {
 		o.Observe(s.Took.Seconds())
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/metrics"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/quality"
@@ -65,7 +67,7 @@ func TestQualityIsCounted(t *testing.T) {
 // SPEC B7
 func TestEventsAreCounted(t *testing.T) {
 	m := metrics.New("v1", nil)
-	usage := &oriel.Usage{Input: 100, CacheRead: 800, CacheWrite: 60, Hour: 40, Output: 50}
+	usage := &event.Usage{Input: 100, CacheRead: 800, CacheWrite: 60, Hour: 40, Output: 50}
 	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5-20250929", TokensBefore: 5000, TokensAfter: 1100, Reported: 1000, Usage: usage})
 	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", Error: "the provider failed: EOF"})
 	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", Error: "the client left: context canceled"})
@@ -77,9 +79,9 @@ func TestEventsAreCounted(t *testing.T) {
 	m.Event(oriel.Event{Kind: oriel.EventResize})
 	m.Event(oriel.Event{Kind: oriel.EventPin})
 	m.Event(oriel.Event{Kind: oriel.EventUndo, Error: "no room"})
-	m.Event(oriel.Event{Kind: oriel.EventOpen, Reason: oriel.OpenStore})
+	m.Event(oriel.Event{Kind: oriel.EventOpen, Reason: event.OpenStore})
 	m.Event(oriel.Event{Kind: oriel.EventBudget})
-	m.Stage(oriel.Stage{Name: oriel.StagePlan, Took: 2 * time.Millisecond})
+	m.Stage(call.Stage{Name: call.StagePlan, Took: 2 * time.Millisecond})
 	expect(t, m, map[string]float64{
 		`oriel_calls_total{model="claude-sonnet-4-5",result="ok"}`:                  1,
 		`oriel_calls_total{model="claude-sonnet-4-5",result="failed"}`:              1,
@@ -121,9 +123,9 @@ func TestNamesOfStrangersMakeNoSeries(t *testing.T) {
 	event := func(i int) {
 		name := fmt.Sprintf("stranger-%d", i)
 		for _, kind := range []string{oriel.EventCall, oriel.EventCut, oriel.EventOverflow, oriel.EventOpen, oriel.EventPin, oriel.EventRecall, name} {
-			m.Event(oriel.Event{Kind: kind, Model: name, Conversation: name, Call: name, Plan: name, Action: name, Reason: name, Usage: &oriel.Usage{Input: 1, CacheRead: 1, CacheWrite: 1, Output: 1}})
+			m.Event(oriel.Event{Kind: kind, Model: name, Conversation: name, Call: name, Plan: name, Action: name, Reason: name, Usage: &event.Usage{Input: 1, CacheRead: 1, CacheWrite: 1, Output: 1}})
 		}
-		m.Stage(oriel.Stage{Name: name})
+		m.Stage(call.Stage{Name: name})
 	}
 	event(0)
 	once, _ := scrape(t, m)
@@ -147,7 +149,7 @@ func TestSourcesAreReadAtEveryScrape(t *testing.T) {
 			calls++
 			return proxy.Counters{Calls: int64(calls), EngineSlow: 3, BufferedBytes: 7, RefusedTokens: map[string]int64{"expired": 8}, RefusedSignIns: map[string]int64{"unknown": 9}}
 		},
-		Records:    func() *oriel.CallCounters { var c oriel.CallCounters; c.Written.Add(5); return &c },
+		Records:    func() *call.Counters { var c call.Counters; c.Written.Add(5); return &c },
 		Health:     func() proxy.Health { return proxy.Health{DroppedEvents: 2} },
 		Queue:      func() (int, int64) { return 4, 1000 },
 		Spool:      func() (int, int64, int64) { return 6, 2000, 3 },
@@ -187,10 +189,10 @@ func TestMetricsHaveHelpAndUnits(t *testing.T) {
 func all() *metrics.Metrics {
 	m := metrics.New("v1", nil)
 	m.Watch(metrics.Sources{
-		Requests: func() proxy.Counters { return proxy.Counters{RefusedTokens: map[string]int64{"unknown": 0}} }, Records: func() *oriel.CallCounters { return new(oriel.CallCounters) }, Health: func() proxy.Health { return proxy.Health{} },
+		Requests: func() proxy.Counters { return proxy.Counters{RefusedTokens: map[string]int64{"unknown": 0}} }, Records: func() *call.Counters { return new(call.Counters) }, Health: func() proxy.Health { return proxy.Health{} },
 		Queue: func() (int, int64) { return 0, 0 }, Spool: func() (int, int64, int64) { return 0, 0, 0 }, StoreBytes: func() int64 { return 0 }, StoreError: func() error { return nil },
 	})
-	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "gpt-4o", TokensBefore: 1, TokensAfter: 1, Reported: 1, Usage: &oriel.Usage{Input: 1, CacheRead: 1, CacheWrite: 1, Output: 1}})
+	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "gpt-4o", TokensBefore: 1, TokensAfter: 1, Reported: 1, Usage: &event.Usage{Input: 1, CacheRead: 1, CacheWrite: 1, Output: 1}})
 	m.Event(oriel.Event{Kind: oriel.EventOverflow})
 	m.Event(oriel.Event{Kind: oriel.EventPin})
 	return m
@@ -208,7 +210,7 @@ func TestCallsOfAProxyAreCounted(t *testing.T) {
 	provider := httptest.NewServer(model)
 	defer provider.Close()
 	m := metrics.New("v1", nil)
-	engine, err := oriel.Open(t.Context(), oriel.Config{NoEmbed: true, Events: m.Event, Stages: m.Stage, Waits: oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}})
+	engine, err := oriel.Open(call.With(t.Context(), call.Inside{Waits: call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}, Stages: m.Stage}), oriel.Config{NoEmbed: true, Events: m.Event})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +219,7 @@ func TestCallsOfAProxyAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Watch(metrics.Sources{Requests: server.Counters, Records: engine.CallCounters, Queue: engine.CallBacklog, StoreError: engine.CallError})
+	m.Watch(metrics.Sources{Requests: server.Counters, Records: call.Of(engine).Counters, Queue: call.Of(engine).Backlog, StoreError: call.Of(engine).Err})
 	door := httptest.NewServer(server)
 	defer door.Close()
 	long := strings.Repeat("word ", 3000)
@@ -236,7 +238,7 @@ func TestCallsOfAProxyAreCounted(t *testing.T) {
 	}
 	for i := range 8 {
 		send(i%2 == 1)
-		for ctx, c := t.Context(), engine.CallCounters(); c.Written.Load() <= int64(i); {
+		for ctx, c := t.Context(), call.Of(engine).Counters(); c.Written.Load() <= int64(i); {
 			select {
 			case <-time.After(time.Millisecond):
 			case <-ctx.Done():
@@ -273,13 +275,13 @@ func TestCallsOfAProxyAreCounted(t *testing.T) {
 // What the metrics of one call cost: its event and its stages.
 func BenchmarkCall(b *testing.B) {
 	m := metrics.New("v1", nil)
-	e := oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", TokensBefore: 5000, TokensAfter: 1100, Reported: 1000, Usage: &oriel.Usage{Input: 100, CacheRead: 800, CacheWrite: 60, Output: 50}}
-	stages := []string{oriel.StageBegin, oriel.StageRead, oriel.StageFind, oriel.StagePlan, oriel.StageReply, oriel.StageStore}
+	e := oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", TokensBefore: 5000, TokensAfter: 1100, Reported: 1000, Usage: &event.Usage{Input: 100, CacheRead: 800, CacheWrite: 60, Output: 50}}
+	stages := []string{call.StageBegin, call.StageRead, call.StageFind, call.StagePlan, call.StageReply, call.StageStore}
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Event(e)
 		for _, s := range stages {
-			m.Stage(oriel.Stage{Name: s, Took: time.Millisecond})
+			m.Stage(call.Stage{Name: s, Took: time.Millisecond})
 		}
 	}
 }

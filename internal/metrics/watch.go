@@ -3,7 +3,7 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/proxy"
 )
 
@@ -11,7 +11,7 @@ import (
 type Sources struct {
 	// Requests and Records are the counts of the proxy and of the engine.
 	Requests func() proxy.Counters
-	Records  func() *oriel.CallCounters
+	Records  func() *call.Counters
 	// Health has the counts of lost lines.
 	Health func() proxy.Health
 	// Queue returns the calls that wait to be written, and their bytes.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/send"
 )
 
@@ -30,7 +30,7 @@ func (x *exchange) lookAtCount(out *http.Request) bool {
 
 // count asks the engine for the body to count. It returns nil if the engine panics or is too
 // slow.
-func (s *Server) count(r *oriel.Request, m *Memory) []byte {
+func (s *Server) count(r *call.Request, m *Memory) []byte {
 	if s.behind.Load() >= maxBehind {
 		s.counters.engineSlow.Add(1)
 		return nil

@@ -5,34 +5,34 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 )
 
-// engine is the part of *oriel.Engine that the proxy uses; tests replace it. The proxy
+// engine is the part of *call.Engine that the proxy uses; tests replace it. The proxy
 // recovers from its panics, and abandons a method that takes longer than BeginWait or
 // Options.ReplyTimeout; the call continues.
 type engine interface {
-	// BeginWait returns the limit for Begin, Count and call.Refused.
+	// BeginWait returns the limit for Begin, Count and Refused.
 	BeginWait() time.Duration
-	// EndWait returns how long the end of an answer may wait for call.End; 0 if it does
+	// EndWait returns how long the end of an answer may wait for End; 0 if it does
 	// not wait.
 	EndWait() time.Duration
 	// Begin is called before a call goes upstream. ctx ends when Begin's time is up and
 	// when Begin returns.
-	Begin(ctx context.Context, r *oriel.Request) call
+	Begin(ctx context.Context, r *call.Request) begun
 	// Count returns the body to count instead of the client's, or nil for the client's
 	// own. ctx ends when its time is up.
-	Count(ctx context.Context, r *oriel.Request) []byte
+	Count(ctx context.Context, r *call.Request) []byte
 	// Unseen is called for a call that passes through without Begin, unless the client
 	// asked for that. It must return quickly.
 	Unseen(id, reason string)
 }
 
-// call is the part of *oriel.Call that the proxy uses. Its methods are called by one
+// call is the part of *call.Call that the proxy uses. Its methods are called by one
 // goroutine at a time, in this order. The client gets a part of the answer before Write
 // does, and may send its next call while End runs, unless the engine has an EndWait: then
 // it gets the last byte after that.
-type call interface {
+type begun interface {
 	// Model returns the model that the request names, or "".
 	Model() string
 	// Body returns the body to send upstream, or nil for the client's own.
@@ -62,8 +62,11 @@ type call interface {
 	End(err error)
 }
 
-// realEngine is an oriel.Engine as an engine.
-type realEngine struct{ *oriel.Engine }
+// realEngine is the engine of an oriel.Engine.
+type realEngine struct{ *call.Engine }
 
 // Begin implements engine.
-func (e realEngine) Begin(ctx context.Context, r *oriel.Request) call { return e.Engine.Begin(ctx, r) }
+func (e realEngine) Begin(ctx context.Context, r *call.Request) begun { return e.Engine.Begin(ctx, r) }
+
+// Unseen implements engine.
+func (e realEngine) Unseen(id, reason string) { e.Engine.Unseen("", id, reason) }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/stack"
 )
 
@@ -36,7 +36,7 @@ type guard struct {
 
 	// These belong to the guard's goroutine. The request's goroutine may use them once
 	// it has the token of the last job, until it hands over the next.
-	call   call
+	call   begun
 	model  string // that the request names
 	passed string // why the engine could not see the call
 	failed bool
@@ -75,7 +75,7 @@ const (
 // begin gives the engine a request whose body may still be encoded. The guard is nil if
 // the engine does not have the call: passed is the reason, and failed reports that the
 // engine failed. m is the memory that holds the body.
-func (s *Server) begin(r *oriel.Request, m *Memory) (g *guard, passed string, failed bool) {
+func (s *Server) begin(r *call.Request, m *Memory) (g *guard, passed string, failed bool) {
 	if s.behind.Load() >= maxBehind {
 		s.counters.engineSlow.Add(1)
 		s.log.Error("the engine is stuck with too many calls; the call continues without it", "id", r.ID, "most", maxBehind)
@@ -108,7 +108,7 @@ func (s *Server) begin(r *oriel.Request, m *Memory) (g *guard, passed string, fa
 }
 
 // run is the goroutine of the guard.
-func (g *guard) run(ctx context.Context, cancel context.CancelFunc, r *oriel.Request, m *Memory) {
+func (g *guard) run(ctx context.Context, cancel context.CancelFunc, r *call.Request, m *Memory) {
 	stack.Reserve()
 	defer g.s.active.done()
 	defer close(g.over)
@@ -157,7 +157,7 @@ func (g *guard) end(err error) {
 	}
 }
 
-func (j *job) run(c call) {
+func (j *job) run(c begun) {
 	switch j.kind {
 	case jobRefused:
 		*j.again = c.Refused(j.status, j.p)

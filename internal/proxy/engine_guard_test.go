@@ -14,34 +14,34 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/proxy"
 )
 
 // nothing is an engine, and its calls, that does nothing.
 type nothing struct{}
 
-func (nothing) Begin(context.Context, *oriel.Request) proxy.Call { return nothing{} }
-func (nothing) BeginWait() time.Duration                         { return time.Minute }
+func (nothing) Begin(context.Context, *call.Request) proxy.Call { return nothing{} }
+func (nothing) BeginWait() time.Duration                        { return time.Minute }
 
-func (nothing) EndWait() time.Duration                       { return 0 }
-func (nothing) Count(context.Context, *oriel.Request) []byte { return nil }
-func (nothing) Unseen(string, string)                        {}
-func (nothing) Body() []byte                                 { return nil }
-func (nothing) Model() string                                { return "model-1" }
-func (nothing) Again() bool                                  { return false }
-func (nothing) Refused(int, []byte) []byte                   { return nil }
-func (nothing) Ready() bool                                  { return false }
-func (nothing) Response(int, http.Header)                    {}
-func (nothing) Header(http.Header)                           {}
-func (nothing) Write([]byte)                                 {}
-func (nothing) End(error)                                    {}
+func (nothing) EndWait() time.Duration                      { return 0 }
+func (nothing) Count(context.Context, *call.Request) []byte { return nil }
+func (nothing) Unseen(string, string)                       {}
+func (nothing) Body() []byte                                { return nil }
+func (nothing) Model() string                               { return "model-1" }
+func (nothing) Again() bool                                 { return false }
+func (nothing) Refused(int, []byte) []byte                  { return nil }
+func (nothing) Ready() bool                                 { return false }
+func (nothing) Response(int, http.Header)                   {}
+func (nothing) Header(http.Header)                          {}
+func (nothing) Write([]byte)                                {}
+func (nothing) End(error)                                   {}
 
 // keeper keeps all that it is told.
 type keeper struct {
 	nothing
 	mu    sync.Mutex
-	calls []*oriel.Request
+	calls []*call.Request
 	notes []*note
 	ended chan *note // gets each note at its end, if it is there
 }
@@ -55,7 +55,7 @@ type note struct {
 	err    error
 }
 
-func (k *keeper) Begin(_ context.Context, c *oriel.Request) proxy.Call {
+func (k *keeper) Begin(_ context.Context, c *call.Request) proxy.Call {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n := &note{k: k}
@@ -129,12 +129,12 @@ func (f *fault) at(method string) {
 	}
 }
 
-func (f *fault) Begin(context.Context, *oriel.Request) proxy.Call { f.at("Begin"); return f }
-func (f *fault) Ready() bool                                      { f.at("Ready"); return f.ready }
-func (f *fault) Response(int, http.Header)                        { f.at("Response") }
-func (f *fault) Header(h http.Header)                             { f.at("Header"); h.Set("X-Oriel-Action", "mask") }
-func (f *fault) Write([]byte)                                     { f.at("Write") }
-func (f *fault) End(err error)                                    { f.ended <- err; f.at("End") }
+func (f *fault) Begin(context.Context, *call.Request) proxy.Call { f.at("Begin"); return f }
+func (f *fault) Ready() bool                                     { f.at("Ready"); return f.ready }
+func (f *fault) Response(int, http.Header)                       { f.at("Response") }
+func (f *fault) Header(h http.Header)                            { f.at("Header"); h.Set("X-Oriel-Action", "mask") }
+func (f *fault) Write([]byte)                                    { f.at("Write") }
+func (f *fault) End(err error)                                   { f.ended <- err; f.at("End") }
 
 var methods = []string{"Begin", "Ready", "Response", "Header", "Write", "End"}
 
@@ -204,7 +204,7 @@ func TestCallsSurviveTheEngine(t *testing.T) {
 // counting is an engine that counts in a fault's Begin.
 type counting struct{ *fault }
 
-func (c counting) Count(context.Context, *oriel.Request) []byte { c.at("Begin"); return nil }
+func (c counting) Count(context.Context, *call.Request) []byte { c.at("Begin"); return nil }
 
 // The body of an abandoned call is in memory until the engine returns, and counts.
 func TestMemoryIsBoundedWhereTheEngineIsStuck(t *testing.T) {
@@ -290,7 +290,7 @@ func answerTo(body string) string {
 	return strings.Repeat(body+"\n", 1+len(body)*300)
 }
 
-func (c *checker) Begin(_ context.Context, call *oriel.Request) proxy.Call {
+func (c *checker) Begin(_ context.Context, call *call.Request) proxy.Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n++

@@ -12,7 +12,7 @@ import (
 // What tests replace an engine by.
 type (
 	Engine = engine
-	Call   = call
+	Call   = begun
 )
 
 // NewWith is New with another engine; nil: calls are only relayed.

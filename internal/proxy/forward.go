@@ -18,15 +18,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/send"
 	"github.com/oriel-context/oriel/wire"
 )
 
-// Reasons why a call ends before its answer. oriel.Call.End receives them wrapped with the
+// Reasons why a call ends before its answer. call.Call.End receives them wrapped with the
 // cause.
 var (
-	ErrClientLeft = oriel.ErrLeft
+	ErrClientLeft = call.ErrLeft
 	ErrUpstream   = errors.New("the provider failed")
 )
 
@@ -213,12 +213,12 @@ func (x *exchange) take(out *http.Request) (raw []byte, passed string, ok bool) 
 }
 
 // request returns the request as the engine gets it.
-func (x *exchange) request(f wire.Format, raw []byte) *oriel.Request {
+func (x *exchange) request(f wire.Format, raw []byte) *call.Request {
 	profile := x.r.Header.Get("X-Oriel-Profile")
 	if profile == "" {
 		profile = x.route.profile
 	}
-	return &oriel.Request{
+	return &call.Request{
 		ID: x.id, Tenant: x.tenant, Profile: profile, Format: f, Path: x.route.path,
 		Header: x.r.Header, Query: x.r.URL.RawQuery, Body: raw, Began: x.began, Memory: x.memory,
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/proxy"
 )
 
@@ -23,10 +23,10 @@ type sender struct {
 	counted []string
 }
 
-func (s *sender) Begin(context.Context, *oriel.Request) proxy.Call { return s }
-func (s *sender) Body() []byte                                     { return []byte("sent") }
-func (s *sender) Model() string                                    { return "" }
-func (s *sender) Again() bool                                      { return true }
+func (s *sender) Begin(context.Context, *call.Request) proxy.Call { return s }
+func (s *sender) Body() []byte                                    { return []byte("sent") }
+func (s *sender) Model() string                                   { return "" }
+func (s *sender) Again() bool                                     { return true }
 func (s *sender) Refused(status int, body []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func (s *sender) Refused(status int, body []byte) []byte {
 	return []byte(next)
 }
 
-func (s *sender) Count(_ context.Context, c *oriel.Request) []byte {
+func (s *sender) Count(_ context.Context, c *call.Request) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counted = append(s.counted, c.Format.String()+" "+string(c.Body))
@@ -223,7 +223,7 @@ func (s slow) BeginWait() time.Duration { return time.Millisecond }
 
 func (s slow) EndWait() time.Duration { return 0 }
 
-func (s slow) Count(ctx context.Context, _ *oriel.Request) []byte { <-s.release; return []byte("late") }
+func (s slow) Count(ctx context.Context, _ *call.Request) []byte { <-s.release; return []byte("late") }
 
 func TestASlowCounterIsLeftBehind(t *testing.T) {
 	release := make(chan struct{})

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -260,7 +260,7 @@ func (m *Memory) read(r io.Reader, length, limit int64) (p []byte, passed string
 
 // prepare decodes a call's body and reserves memory for the engine's work; passed is
 // the reason if it cannot.
-func (m *Memory) prepare(c *oriel.Request, limit int64) (passed string) {
+func (m *Memory) prepare(c *call.Request, limit int64) (passed string) {
 	if passed = m.decode(c, limit); passed != "" {
 		return passed
 	}
@@ -276,7 +276,7 @@ func (m *Memory) prepare(c *oriel.Request, limit int64) (passed string) {
 
 // decode removes the Content-Encoding of a call's body for inspection; passed is the
 // reason if it cannot.
-func (m *Memory) decode(c *oriel.Request, limit int64) (passed string) {
+func (m *Memory) decode(c *call.Request, limit int64) (passed string) {
 	encoding := strings.Join(c.Header["Content-Encoding"], ",")
 	if encoding == "" {
 		return ""

@@ -15,8 +15,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/access"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/wire"
@@ -75,7 +75,7 @@ type Options struct {
 
 	// Engine decides what is sent of each call and records it. Nil: calls are only
 	// relayed.
-	Engine *oriel.Engine
+	Engine call.Owner
 	// ReplyTimeout limits how long the engine may delay a part of an answer, which it
 	// records. After that the rest is not recorded. Default: 2 s. Before a call is sent,
 	// Engine.BeginWait is the limit.
@@ -193,7 +193,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.ending, s.endOwn = context.WithCancel(context.Background())
 	if o.Engine != nil {
-		s.engine = realEngine{o.Engine}
+		s.engine = realEngine{call.Of(o.Engine)}
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

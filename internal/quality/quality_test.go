@@ -13,6 +13,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/internal/voice"
@@ -111,7 +112,7 @@ func TestReadMeasuresARecordedHistory(t *testing.T) {
 	defer provider.Close()
 	store := memory.New()
 	defer store.Close()
-	engine, err := oriel.Open(t.Context(), oriel.Config{Store: store, NoEmbed: true, Waits: oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}})
+	engine, err := oriel.Open(call.With(t.Context(), call.Inside{Waits: call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}}), oriel.Config{Store: store, NoEmbed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,7 @@ func TestReadMeasuresARecordedHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		history = append(history, got.Message, []byte(returned(a.Calls[0].ID, result)))
-		for calls++; engine.CallCounters().Written.Load() < int64(calls); {
+		for calls++; call.Of(engine).Counters().Written.Load() < int64(calls); {
 			select {
 			case <-time.After(time.Millisecond):
 			case <-t.Context().Done():

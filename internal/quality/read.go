@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -101,8 +101,8 @@ func measure(ctx context.Context, store timeline.Store, tenant string, c *timeli
 	if len(reply) == 0 {
 		return nil, errSkipped
 	}
-	stored, data, err := oriel.ReadSent(ctx, store, tenant, c.Name, record, oriel.SentOptions{Models: o.Models})
-	if errors.Is(err, oriel.ErrPlanGone) {
+	stored, data, err := call.ReadSent(ctx, store, tenant, c.Name, record, call.SentOptions{Models: o.Models})
+	if errors.Is(err, call.ErrPlanGone) {
 		return nil, errSkipped
 	} else if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 // maxAgain is how often a refused call is sent again.
 const maxAgain = 2
 
-// Call decides what is sent in place of a refused body. *oriel.Call is one.
+// Call decides what is sent in place of a refused body. *call.Call is one.
 type Call interface {
 	// Again reports whether Refused may return another body. The answer is inspected
 	// only if it does.

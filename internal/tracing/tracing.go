@@ -26,6 +26,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/proxy"
 )
@@ -37,7 +38,7 @@ type Tracer struct {
 	context  propagation.TraceContext // reads and writes traceparent and tracestate
 
 	mu    sync.Mutex // protects what follows
-	calls map[string]*call
+	calls map[string]*traced
 }
 
 var _ proxy.Tracer = (*Tracer)(nil)
@@ -52,11 +53,11 @@ const (
 
 // newTracer returns a tracer whose spans go to a provider.
 func newTracer(provider *sdktrace.TracerProvider, version string) *Tracer {
-	return &Tracer{provider: provider, tracer: provider.Tracer("github.com/oriel-context/oriel", trace.WithInstrumentationVersion(version)), calls: map[string]*call{}}
+	return &Tracer{provider: provider, tracer: provider.Tracer("github.com/oriel-context/oriel", trace.WithInstrumentationVersion(version)), calls: map[string]*traced{}}
 }
 
 // call holds the spans of one call.
-type call struct {
+type traced struct {
 	t *Tracer
 	proxy.TraceStart
 	parented bool            // the client sent a trace context
@@ -74,7 +75,7 @@ type call struct {
 // Begin implements proxy.Tracer.
 func (t *Tracer) Begin(s proxy.TraceStart) proxy.Trace {
 	parent := t.context.Extract(context.Background(), propagation.HeaderCarrier(s.Header))
-	c := &call{t: t, TraceStart: s, parented: trace.SpanContextFromContext(parent).IsValid()}
+	c := &traced{t: t, TraceStart: s, parented: trace.SpanContextFromContext(parent).IsValid()}
 	c.Header = nil // it has keys
 	route := s.Format.Protocol().Route
 	c.ctx, c.server = t.tracer.Start(parent, "POST "+route, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(s.Began),
@@ -89,7 +90,7 @@ func (t *Tracer) Begin(s proxy.TraceStart) proxy.Trace {
 }
 
 // of returns a call that is followed, or nil.
-func (t *Tracer) of(id string) *call {
+func (t *Tracer) of(id string) *traced {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.calls[id]
@@ -97,7 +98,7 @@ func (t *Tracer) of(id string) *call {
 
 // Send implements proxy.Trace. A client that sent a trace context has it continued: its
 // provider becomes a child of the client span. Nothing is added to other requests.
-func (c *call) Send(h http.Header) {
+func (c *traced) Send(h http.Header) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.client != nil {
@@ -118,7 +119,7 @@ func (c *call) Send(h http.Header) {
 }
 
 // Answer implements proxy.Trace.
-func (c *call) Answer(status int, stream bool) {
+func (c *traced) Answer(status int, stream bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.client == nil {
@@ -131,7 +132,7 @@ func (c *call) Answer(status int, stream bool) {
 }
 
 // End implements proxy.Trace.
-func (c *call) End(e proxy.TraceEnd) {
+func (c *traced) End(e proxy.TraceEnd) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = time.Now()
@@ -157,7 +158,7 @@ func (c *call) End(e proxy.TraceEnd) {
 }
 
 // finish ends the spans at the time at which the call ended. The caller holds mu.
-func (c *call) finish() {
+func (c *traced) finish() {
 	if c.finished {
 		return
 	}
@@ -182,8 +183,8 @@ func fail(span trace.Span, reason string) {
 }
 
 // Stage makes the span of a stage.
-func (t *Tracer) Stage(s oriel.Stage) {
-	if s.Name == oriel.StageBegin { // the sum of others
+func (t *Tracer) Stage(s call.Stage) {
+	if s.Name == call.StageBegin { // the sum of others
 		return
 	}
 	if c := t.of(s.Call); c != nil {
@@ -230,7 +231,7 @@ func (t *Tracer) Event(e oriel.Event) {
 
 // describe sets the attributes that are known when a call is recorded. The caller holds
 // mu.
-func (c *call) describe(e *oriel.Event) {
+func (c *traced) describe(e *oriel.Event) {
 	conversation := attribute.String("gen_ai.conversation.id", clip.To(e.Conversation, clip.Line))
 	c.server.SetAttributes(conversation, attribute.Int("oriel.tokens.before", e.TokensBefore), attribute.Int("oriel.tokens.after", e.TokensAfter), attribute.Int("oriel.budget", e.Budget))
 	if e.Plan != "" {
@@ -256,7 +257,7 @@ func (c *call) describe(e *oriel.Event) {
 // Shutdown ends all spans and exports what is left, until ctx ends.
 func (t *Tracer) Shutdown(ctx context.Context) error {
 	t.mu.Lock()
-	var open []*call
+	var open []*traced
 	for _, c := range t.calls {
 		open = append(open, c)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/internal/tracing"
@@ -49,12 +50,13 @@ func open(t testing.TB, answer func(*fakemodel.Request) fakemodel.Answer) *door 
 	if d.tracer, err = tracing.FromEnv("v1", slog.New(slog.NewTextHandler(&d.log, nil))); err != nil {
 		t.Fatal(err)
 	}
-	config := oriel.Config{NoEmbed: true, Waits: oriel.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}}
+	config := oriel.Config{NoEmbed: true}
+	inside := call.Inside{Waits: call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}}
 	options := proxy.Options{Anthropic: provider.URL, OpenAI: provider.URL, ReplyTimeout: time.Minute}
 	if d.tracer != nil {
-		config.Events, config.Stages, options.Tracer = d.tracer.Event, d.tracer.Stage, d.tracer
+		config.Events, inside.Stages, options.Tracer = d.tracer.Event, d.tracer.Stage, d.tracer
 	}
-	if d.engine, err = oriel.Open(t.Context(), config); err != nil {
+	if d.engine, err = oriel.Open(call.With(t.Context(), inside), config); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.engine.Close() })
@@ -88,7 +90,7 @@ func (d *door) send(t testing.TB, path, body string, header ...string) {
 		t.Fatal(err)
 	}
 	d.calls++
-	for d.engine.CallCounters().Written.Load() < d.calls {
+	for call.Of(d.engine).Counters().Written.Load() < d.calls {
 		select {
 		case <-time.After(time.Millisecond):
 		case <-t.Context().Done():

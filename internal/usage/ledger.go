@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -19,7 +19,7 @@ type Call struct {
 	Usage *token.Usage
 	// Repeats is how much of the prompt the call before began with, too; nil if that is not
 	// known.
-	Repeats *oriel.Repeats
+	Repeats *call.Repeats
 	// Error is why the answer is incomplete; empty if it is not.
 	Error string
 }

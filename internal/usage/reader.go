@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
@@ -194,7 +194,7 @@ func (p *ledgerPage) add(conversation string, record *timeline.Record) error {
 	if strings.HasPrefix(record.Key, Imported) {
 		return nil
 	}
-	stored, err := oriel.DecodeCall(record)
+	stored, err := call.Decode(record)
 	if err != nil {
 		return fmt.Errorf("conversation %q: %w", conversation, err)
 	}

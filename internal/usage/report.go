@@ -8,7 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
@@ -138,7 +139,7 @@ type sum struct {
 const Imported = "import "
 
 // FromStored returns a recorded call.
-func FromStored(conversation string, c *oriel.StoredCall) *Call {
+func FromStored(conversation string, c *call.Stored) *Call {
 	out := &Call{Conversation: conversation, Model: c.Model, Began: c.Began, Came: c.Came, Sent: c.Tokens, Repeats: c.Repeats, Error: c.Error}
 	if u := c.Usage; u != nil {
 		out.Usage = OfProvider(u)
@@ -147,7 +148,7 @@ func FromStored(conversation string, c *oriel.StoredCall) *Call {
 }
 
 // OfProvider converts what a provider reported.
-func OfProvider(u *oriel.Usage) *token.Usage {
+func OfProvider(u *event.Usage) *token.Usage {
 	return &token.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.Hour, Output: u.Output}
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -121,12 +121,12 @@ func (s *Status) ofSession(ctx context.Context, store timeline.Store, tenant str
 
 // take reads a call, and takes it if s has no call or this one has tools. It reports whether
 // it has.
-func (s *Status) take(ctx context.Context, store timeline.Store, tenant, conversation, call string, o *StatusOptions) (tools bool, err error) {
-	records, err := store.Records(ctx, tenant, conversation, "call", call)
+func (s *Status) take(ctx context.Context, store timeline.Store, tenant, conversation, key string, o *StatusOptions) (tools bool, err error) {
+	records, err := store.Records(ctx, tenant, conversation, "call", key)
 	if err != nil || len(records) == 0 {
 		return false, err
 	}
-	c, err := oriel.DecodeCall(&records[0])
+	c, err := call.Decode(&records[0])
 	if err != nil {
 		return false, err
 	}
@@ -199,7 +199,7 @@ func Latest(ctx context.Context, store timeline.Store, tenant, conversation stri
 		if len(found) == 0 {
 			continue
 		}
-		c, err := oriel.DecodeCall(&found[0])
+		c, err := call.Decode(&found[0])
 		if err != nil {
 			return "", err
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -244,7 +244,7 @@ func TestADeletedConversationFailsNothing(t *testing.T) {
 }
 
 func TestAClientThatLeftHasNotFailed(t *testing.T) {
-	for text, failed := range map[string]bool{"": false, oriel.ErrLeft.Error(): false, "the client left: it has enough": false, "status 500": true} {
+	for text, failed := range map[string]bool{"": false, call.ErrLeft.Error(): false, "the client left: it has enough": false, "status 500": true} {
 		if c := (usage.Call{Error: text}); c.Failed() != failed {
 			t.Errorf("%q: failed is %v", text, c.Failed())
 		}

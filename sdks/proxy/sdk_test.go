@@ -25,6 +25,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/timeline"
@@ -135,7 +136,7 @@ func talk(t *testing.T, answers ...string) (*setup, *model, *history) {
 
 // calls returns the recorded calls in order. It fails the test unless they are those that
 // went upstream.
-func (h *history) calls(m *model) (calls []*oriel.StoredCall) {
+func (h *history) calls(m *model) (calls []*call.Stored) {
 	h.t.Helper()
 	for range m.bodies {
 		<-h.ended
@@ -149,13 +150,13 @@ func (h *history) calls(m *model) (calls []*oriel.StoredCall) {
 		h.t.Fatal(err)
 	}
 	for i := range records {
-		c, err := oriel.ReadCall(h.t.Context(), h.store, timeline.Local, &records[i])
+		c, err := call.Read(h.t.Context(), h.store, timeline.Local, &records[i])
 		if err != nil {
 			h.t.Fatal(err)
 		}
 		calls = append(calls, c)
 	}
-	slices.SortFunc(calls, func(a, b *oriel.StoredCall) int { return a.Began.Compare(b.Began) })
+	slices.SortFunc(calls, func(a, b *call.Stored) int { return a.Began.Compare(b.Began) })
 	if len(calls) != len(m.bodies) || len(m.answers) > 0 {
 		h.t.Fatalf("%d calls recorded, %d upstream, %d answers left", len(calls), len(m.bodies), len(m.answers))
 	}

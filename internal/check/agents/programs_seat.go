@@ -30,7 +30,7 @@ type seat struct {
 	model                       *talk
 
 	mu       sync.Mutex // protects the fields below
-	calls    []call
+	calls    []programCall
 	problems []string
 	sockets  int // that the program asked for
 
@@ -42,7 +42,7 @@ type seat struct {
 }
 
 // call is a request as the program sent it and as it arrived.
-type call struct {
+type programCall struct {
 	path         string
 	kind         kind
 	came, sent   []byte
@@ -188,7 +188,7 @@ func (s *seat) before(to *url.URL) http.Handler {
 			p.Out.Body = io.NopCloser(bytes.NewReader(body))
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.calls = append(s.calls, call{path: p.In.URL.Path, came: body, kind: s.model.kind(body)})
+			s.calls = append(s.calls, programCall{path: p.In.URL.Path, came: body, kind: s.model.kind(body)})
 			p.Out.Header.Set(callHeader, strconv.Itoa(len(s.calls)))
 		},
 		ModifyResponse: func(r *http.Response) error {

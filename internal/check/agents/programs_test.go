@@ -76,7 +76,7 @@ func TestTheModelCallsEveryShell(t *testing.T) {
 }
 
 // judged returns what judge says about calls; the conversations are those of list.
-func judged(p program, calls []call, list continued) []string {
+func judged(p program, calls []programCall, list continued) []string {
 	s := &seat{program: &p, model: &talk{parts: p.parts, step: p.parts}, calls: calls}
 	for _, c := range calls {
 		if c.kind == summary {
@@ -95,7 +95,7 @@ func TestJudgeOfASession(t *testing.T) {
 	small, large := body("short"), body(strings.Repeat("long ", 1000))
 	list := continued{"a": "", "a~2": "a", "b": ""}
 	p := program{budget: 1000, asked: 1, compacts: true}
-	good := []call{
+	good := []programCall{
 		{kind: turn, came: large, sent: small, conversation: "a"},
 		{kind: summary, came: large, sent: large, conversation: "a"},
 		{kind: aside, came: small, sent: small, conversation: "b"},
@@ -105,16 +105,16 @@ func TestJudgeOfASession(t *testing.T) {
 	if problems := judged(p, good, list); len(problems) > 0 {
 		t.Errorf("a good session: %q", problems)
 	}
-	for want, change := range map[string]func(calls []call) []call{
-		"did not arrive":                  func(c []call) []call { c[0].sent = nil; return c },
-		"was not recorded":                func(c []call) []call { c[0].conversation = ""; return c },
-		"asks for a summary":              func(c []call) []call { c[1].sent = small; return c },
-		"asks for the fact, which is not": func(c []call) []call { c[3].sent = c[3].came; return c },
-		"one session is 2":                func(c []call) []call { c[3].conversation = "b"; return c },
-		"tokens, with a budget of":        func(c []call) []call { c[0].sent = large; return c },
-		"asked for the fact 0 times":      func(c []call) []call { return c[:3] },
-		"did not ask for a summary":       func(c []call) []call { return slices.Delete(c, 1, 2) },
-		"a block of thinking that was not th": func(c []call) []call {
+	for want, change := range map[string]func(calls []programCall) []programCall{
+		"did not arrive":                  func(c []programCall) []programCall { c[0].sent = nil; return c },
+		"was not recorded":                func(c []programCall) []programCall { c[0].conversation = ""; return c },
+		"asks for a summary":              func(c []programCall) []programCall { c[1].sent = small; return c },
+		"asks for the fact, which is not": func(c []programCall) []programCall { c[3].sent = c[3].came; return c },
+		"one session is 2":                func(c []programCall) []programCall { c[3].conversation = "b"; return c },
+		"tokens, with a budget of":        func(c []programCall) []programCall { c[0].sent = large; return c },
+		"asked for the fact 0 times":      func(c []programCall) []programCall { return c[:3] },
+		"did not ask for a summary":       func(c []programCall) []programCall { return slices.Delete(c, 1, 2) },
+		"a block of thinking that was not th": func(c []programCall) []programCall {
 			c[0].sent = []byte(`{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"eA=="}]}]}`)
 			return c
 		},

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/timeline"
@@ -152,7 +153,7 @@ func look(store timeline.Store, calls int) (problems []string, err error) {
 			return nil, err
 		}
 		for i := range records {
-			if _, err := oriel.ReadCall(ctx, store, timeline.Local, &records[i]); err != nil {
+			if _, err := call.Read(ctx, store, timeline.Local, &records[i]); err != nil {
 				problems = append(problems, err.Error())
 			}
 		}

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/check/kit"
 	"github.com/oriel-context/oriel/internal/importer"
 	"github.com/oriel-context/oriel/internal/voice"
@@ -153,7 +154,7 @@ func (m *measure) run(ctx context.Context, files []string) error {
 		fmt.Printf("%s: %d of %d openings bring something; added time p50 %v, p95 %v; processor time p50 %v, p95 %v\n", filepath.Base(name), brought, len(openings),
 			share(added, .5), share(added, .95), share(processor, .5), share(processor, .95))
 	}
-	if most := with.BeginWait(); slowest > most {
+	if most := call.Of(with).BeginWait(); slowest > most {
 		return fmt.Errorf("%w: a call took %v, and the table of waits allows %v", kit.ErrFailed, slowest, most)
 	}
 	return nil
@@ -171,7 +172,7 @@ func (m *measure) call(ctx context.Context, e *oriel.Engine, words string) calle
 	text, _ := json.Marshal(words)
 	body := fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":1000,"system":"Working directory: %s","tools":[{"name":"Bash","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":[{"type":"text","text":%s}]}]}`, project, text)
 	began, processor := time.Now(), kit.ProcessorTime()
-	c := e.Begin(ctx, &oriel.Request{ID: fmt.Sprint("call-", m.calls), Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body, Began: began})
+	c := call.Of(e).Begin(ctx, &call.Request{ID: fmt.Sprint("call-", m.calls), Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body, Began: began})
 	sent := c.Body()
 	out := called{wall: time.Since(began), processor: kit.ProcessorTime() - processor}
 	if i := bytes.Index(sent, []byte(voice.EarlierTitle[:40])); i >= 0 {

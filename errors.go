@@ -1,0 +1,26 @@
+package oriel
+
+import "github.com/oriel-context/oriel/internal/fault"
+
+// Causes of an *Error, and what other functions return.
+var (
+	// ErrConfig: a setting cannot be used.
+	ErrConfig = fault.ErrConfig
+	// ErrClosed: the engine has been closed.
+	ErrClosed = fault.ErrClosed
+	// ErrNoConversation: a conversation needs an id.
+	ErrNoConversation = fault.ErrNoConversation
+	// ErrItem: an item cannot be added.
+	ErrItem = fault.ErrItem
+	// ErrNoItem: the conversation never had an item with this id.
+	ErrNoItem = fault.ErrNoItem
+	// ErrNoPlan: the conversation never had a plan with this id.
+	ErrNoPlan = fault.ErrNoPlan
+	// ErrNoDirective: the item contains no standing instruction that could be edited.
+	ErrNoDirective = fault.ErrNoDirective
+	// ErrCannotFit: what must be shown is larger than the budget. Fit returns it, too.
+	ErrCannotFit = fault.ErrCannotFit
+)
+
+// Error reports what failed (Op, Conversation), why (Err) and what to do about it (Hint).
+type Error = fault.Error

@@ -1,0 +1,146 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// agree makes a decision that of all processes, by compare and set: the store reserves the
+// number of a new plan, and keeps the plan with the reservation, unless another process has
+// made a plan since this one read the plans of the conversation. The other plan is in the
+// index then, if it applies to this request too. If the store cannot answer in time, or does
+// not have the conversation yet, this process decides alone.
+func (c *Call) agree(ctx context.Context, d view.Decision) view.Verdict {
+	if s := c.engine.Spool(); s.Calls > s.Newer || c.engine.overLimit(c.request.Tenant) {
+		return view.Agreed // the store accepts no calls
+	}
+	p := timeline.Proposal{Now: c.engine.o.Now()}
+	if d.Cut == nil || d.Recalled {
+		p.Quiet = c.quietKey()
+	}
+	if d.Cut != nil {
+		var err error
+		p.Name = d.Cut.ID
+		if p.Data, p.Contents, err = d.Cut.Propose(c.thread); err != nil {
+			return view.Agreed // it covers what this client no longer sends
+		}
+	}
+	ctx, done := c.numbering(ctx)
+	defer done()
+	seen := map[string]bool{} // plans of others that do not apply
+	for {
+		known := c.engine.index.KnownPlans(c.thread)
+		if !slices.Equal(c.engine.index.PlansAt(c.thread), d.Before) {
+			return view.Beaten // by another call of this process
+		}
+		notes, p := c.notes(), p
+		p.Known = func(id, name string) bool { return seen[name] || known(id, name) }
+		id, err := bound.Do(ctx, &c.engine.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, p) })
+		if others := (*timeline.OthersError)(nil); errors.As(err, &others) {
+			var read []string
+			if read, err = c.takeOthers(ctx, others, p.Known); err == nil {
+				if !slices.Equal(c.engine.index.PlansAt(c.thread), d.Before) {
+					return view.Beaten
+				}
+				for _, name := range read {
+					seen[name] = true
+				}
+				continue
+			}
+		}
+		if p.Name == "" {
+			c.quiet = p.Quiet // also after an error: the store may have it
+		}
+		switch {
+		case errors.Is(err, timeline.ErrQuiet):
+			return view.Quiet
+		case err == nil && p.Name == "":
+		case err == nil:
+			c.reserved = append(c.reserved, timeline.Plan{ID: id, Name: p.Name})
+		case !errors.Is(err, timeline.ErrNoConversation) && c.engine.worthTelling(c.began):
+			c.engine.report(event.OpenStore, c.request, c.thread.Conversation, fmt.Errorf("share what is sent with other servers: %w; they may decide otherwise", err))
+		}
+		return view.Agreed
+	}
+}
+
+// quietKey returns the name of the request in notes of the kind timeline.KindQuiet: all its
+// messages and who is asked.
+func (c *Call) quietKey() string {
+	path, _ := c.thread.Path(c.thread.Depth())
+	return timeline.HashOf(append(path[:], c.thread.Audience...)).String()
+}
+
+// takeOthers reads the plans that other processes have made, and adds those to the index that
+// apply to this request. names are those that it has read.
+func (c *Call) takeOthers(ctx context.Context, others *timeline.OthersError, known func(id, name string) bool) (names []string, err error) {
+	th, stored := c.thread, c.stored
+	if len(others.Stored) > 0 {
+		_, err := bound.Do(ctx, &c.engine.reads, func(ctx context.Context) (any, error) { return nil, c.engine.index.Refresh(ctx, stored, th) })
+		if err != nil && !errors.Is(err, thread.ErrNewerPlan) { // pinned reports that one
+			return nil, err
+		}
+		for _, key := range others.Stored {
+			_, name := timeline.ParsePlanKey(key)
+			names = append(names, name)
+		}
+	}
+	if len(others.Reserved) > 0 {
+		found, err := bound.Do(ctx, &c.engine.reads, func(ctx context.Context) (found proposedPlans, err error) {
+			found.plans, found.names, err = view.ReadProposed(ctx, stored, th, known)
+			if errors.Is(err, thread.ErrNewerPlan) {
+				err = nil // pinned reports it
+			}
+			return found, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		c.engine.index.TakePlans(th, found.plans)
+		names = append(names, found.names...)
+	}
+	return names, nil
+}
+
+// proposedPlans are the results of view.ReadProposed.
+type proposedPlans struct {
+	plans []thread.ProposedPlan
+	names []string
+}
+
+// withdraw removes what this call has noted for other processes about plans that are never
+// stored.
+func (c *Call) withdraw(cuts []*view.Cut) {
+	var drop []timeline.Key
+	for _, p := range c.reserved {
+		if slices.ContainsFunc(cuts, func(cut *view.Cut) bool { return cut.ID == p.Name }) {
+			drop = append(drop, p.Reservation())
+		}
+	}
+	if c.quiet != "" {
+		drop = append(drop, timeline.Key{Kind: timeline.KindQuiet, Key: c.quiet})
+	}
+	if len(drop) == 0 {
+		return
+	}
+	r, tenant, conversation := c.engine, c.request.Tenant, c.thread.Conversation
+	_ = r.queue.add(queueKey(tenant, conversation), 0, func() { // without space in the queue they stay
+		ctx, cancel := context.WithTimeout(context.Background(), r.o.Waits.Spool)
+		defer cancel()
+		found, err := r.o.Store.Conversation(ctx, tenant, conversation)
+		if err == nil {
+			_, err = r.o.Store.Apply(ctx, tenant, timeline.Change{Conversation: conversation, ExpectCreated: found.Created, Stay: true, Drop: drop, Now: r.o.Now()})
+		}
+		if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
+			r.report(event.OpenStore, c.request, conversation, fmt.Errorf("withdraw plans: %w", err))
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package call
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/secret"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/wire"
+)
+
+var (
+	// ErrLeft is given to Call.End if the client left, or closed the reply, before its end.
+	// A client that has the last event of a stream has all of it.
+	ErrLeft = errors.New("the client left")
+	// ErrPlanGone is returned by ReadSent if the plan by which a call was sent is no
+	// longer stored.
+	ErrPlanGone = errors.New("the plan by which the call was sent is no longer stored")
+)
+
+// Call is one request on its way to a model, with its reply; see Engine.Begin. Its
+// methods must not be called concurrently.
+type Call struct {
+	engine  *Engine
+	tuning  *tuning
+	request *Request
+	body    *wire.Body
+	model   token.Model    // that body names
+	system  []chat.Message // leading system messages
+	chain   []chat.Message // the others: the history
+	hints   thread.Hints
+	thread  *thread.Thread
+	// stored is the conversation as the store has it, for the view that is made now.
+	stored *timeline.Snapshot
+	// found, if not nil, is closed when thread is set, or when the conversation could not
+	// be found and thread stays nil.
+	found chan struct{}
+	began time.Time
+	ended time.Time // when End was called; before its conversation is found, perhaps
+
+	shown    *view.Result     // what is sent; nil: what came, unseen by any view
+	fresh    []*view.Cut      // cuts that this call made
+	fellBack bool             // no view could be made, and shown is what is left
+	size     *timeline.Record // the adaptive size, to be stored
+	// most is the size that is sent after a refusal; teaches is the limit that is learnt
+	// if the provider accepts that. Both may be 0.
+	most, teaches int
+	gaveUp        bool // the cuts made after a refusal are forgotten
+	// reserved are the ids that the store has reserved for plans of this call.
+	reserved []timeline.Plan
+	// numberLeft is what is left of Waits.Number for this view.
+	numberLeft time.Duration
+	quiet      string // the key of its note that nothing is recalled; empty for none
+	named      bool   // the provider told the figure
+	replied    bool   // it is one for the reply, too: the prompt alone was within it
+	firm       int    // cuts that were made before the first refusal
+	unbound    bool   // the provider refused thinking where it stood
+
+	counted chan struct{}   // closed when tokens is there
+	written chan struct{}   // closed when the call is stored, or never will be
+	taught  atomic.Bool     // there is something to store of what was learnt
+	tokens  token.Breakdown // of the prompt
+
+	status int
+	// retryAfter is the header Retry-After of an answer that is an error.
+	retryAfter string
+	first      time.Time // when the answer began
+	answer     *answer
+
+	// unrecorded reports that the request could not be read or shown, so that nothing is
+	// stored. other is the body to send then; nil means the client's.
+	unrecorded bool
+	other      []byte
+
+	readKeys sync.Once
+	keys     secret.Keys // of the call; see secrets
+}

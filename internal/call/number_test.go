@@ -1,0 +1,184 @@
+package call_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// server is one of several engines that share a folder.
+type server struct {
+	*call.Engine
+	name string
+	n    int
+}
+
+// begin begins a call of the talk, and returns the id that its header tells and a function
+// that ends the call.
+func (s *server) begin(list []json.RawMessage) (key, told string, end func()) {
+	s.n++
+	key = fmt.Sprintf("%s%03d", s.name, s.n)
+	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`, jsonOf(list))
+	h := http.Header{"X-Oriel-Budget": {"3000"}, "X-Oriel-Conversation": {"talk"}}
+	c := s.Begin(ctx, &call.Request{ID: key, Tenant: timeline.Local, Profile: "thrifty", Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body})
+	c.Response(200, http.Header{"Content-Type": {"application/json"}})
+	out := http.Header{}
+	c.Header(out)
+	return key, out.Get("X-Oriel-Plan"), func() {
+		c.Write([]byte(`{"id":"r","object":"chat.completion","model":"gpt-4o","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Noted."}}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`))
+		c.End(nil)
+	}
+}
+
+// branched is the talk up to n messages, and then as one of its branches has it.
+func branched(n int, branch string) []json.RawMessage {
+	var list []json.RawMessage
+	for i := range n {
+		list = append(list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(i))), json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+	}
+	for i := range 20 {
+		list = append(list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, branch+words(i))), json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+	}
+	return append(list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, "and now, "+branch)))
+}
+
+// SPEC E5: an id that a server tells is that plan's for ever, though another server on the
+// same folder numbers a plan of the conversation at the same time.
+func TestTwoServersNeverTellOneIDForTwoPlans(t *testing.T) {
+	dir := t.TempDir()
+	servers := []*server{{restart(openStore(t, dir)), "A", 0}, {restart(openStore(t, dir)), "B", 0}}
+	defer func() {
+		for _, s := range servers {
+			must(s.Close(ctx))
+		}
+	}()
+	first := branched(2, "")
+	_, _, end := servers[0].begin(append(first[:4:4], first[len(first)-1])) // both know the talk
+	end()
+	settle(t, servers[0], 1)
+	_, _, end = servers[1].begin(append(first[:4:4], first[len(first)-1]))
+	end()
+	settle(t, servers[1], 1)
+	told := map[string]string{} // ids by calls
+	for round := range 3 {
+		var mu sync.Mutex
+		var ends []func()
+		var begun sync.WaitGroup
+		for _, s := range servers {
+			begun.Go(func() {
+				key, id, end := s.begin(branched(2, fmt.Sprint(s.name, round, " ")))
+				mu.Lock()
+				defer mu.Unlock()
+				told[key] = id
+				ends = append(ends, end)
+			})
+		}
+		begun.Wait()
+		for _, end := range ends {
+			end()
+		}
+		for _, s := range servers {
+			settle(t, s, int64(s.n))
+		}
+	}
+	store := openStore(t, dir)
+	defer store.Close()
+	plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}.Plans(ctx)
+	must(err)
+	for key, id := range told {
+		i := slices.IndexFunc(plans, func(p timeline.Plan) bool { return p.ID == id })
+		if i < 0 || !strings.HasPrefix(plans[i].Name, "p-"+key) {
+			t.Errorf("call %s told plan %q, stored are %v", key, id, names(plans))
+		}
+	}
+	if left, err := store.RecordKeys(ctx, timeline.Local, "talk", timeline.KindNumber); err != nil || len(left) > 0 {
+		t.Errorf("reservations %q are left: %v", left, err)
+	}
+}
+
+func names(plans []timeline.Plan) (out []string) {
+	for _, p := range plans {
+		out = append(out, p.ID+" "+p.Name)
+	}
+	return out
+}
+
+// settle waits until a server has written n calls.
+func settle(t *testing.T, s *server, n int64) {
+	t.Helper()
+	(&bench{t: t, engine: s.Engine}).settle(int(n))
+}
+
+// SPEC E5: neither do two servers that begin a conversation of the same name at the same
+// time, each with a plan.
+func TestTwoServersThatBeginAConversationTellNoIDForTwoPlans(t *testing.T) {
+	dir := t.TempDir()
+	told := map[string]string{} // by calls
+	var ends []func()
+	for _, name := range []string{"A", "B"} {
+		c := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: openStore(t, dir), Shared: true}})
+		defer func() { must(c.Close(ctx)) }()
+		key, id, end := (&server{c, name, 0}).begin(branched(2, name))
+		told[key] = id
+		ends = append(ends, func() {
+			end()
+			settle(t, &server{c, name, 0}, 1)
+		})
+	}
+	for _, end := range ends {
+		end()
+	}
+	store := openStore(t, dir)
+	defer store.Close()
+	plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}.Plans(ctx)
+	must(err)
+	for key, id := range told {
+		if i := slices.IndexFunc(plans, func(p timeline.Plan) bool { return p.ID == id || p.Name == id }); i < 0 || !strings.HasPrefix(plans[i].Name, "p-"+key) {
+			t.Errorf("call %s told plan %q, stored are %v", key, id, names(plans))
+		}
+	}
+}
+
+// If the store cannot give a plan its number, the header tells its name, which stays valid,
+// and the number from the call on that finds the plan stored.
+func TestAPlanWithoutANumberIsToldByItsName(t *testing.T) {
+	dir := t.TempDir()
+	store := &faulty{Store: openStore(t, dir)}
+	s := &server{restart(store), "A", 0}
+	defer func() { must(s.Close(ctx)) }()
+	list := branched(2, "")
+	_, _, end := s.begin(append(list[:4:4], list[len(list)-1]))
+	end()
+	settle(t, s, 1)
+	locked := func(_ context.Context, op string) error {
+		if op == "apply" {
+			return sqlite.ErrBusy
+		}
+		return nil
+	}
+	store.fail.Store(&locked)
+	_, name, end := s.begin(list)
+	store.fail.Store(nil)
+	if !strings.HasPrefix(name, "p-A002-") {
+		t.Fatalf("plan %q without a number", name)
+	}
+	end()
+	settle(t, s, 2)
+	list = append(list, json.RawMessage(`{"role":"assistant","content":"Noted."}`), json.RawMessage(`{"role":"user","content":"go on"}`))
+	_, id, end := s.begin(list)
+	end()
+	settle(t, s, 3)
+	if p, ok := planOf(t, store, id); !ok || p.Name != name {
+		t.Errorf("plan %q is told as %q, and stored as %+v", name, id, p)
+	}
+}

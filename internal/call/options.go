@@ -1,0 +1,94 @@
+package call
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/recall"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/window"
+)
+
+// Options controls what is sent of the requests that go through Begin or Transport.
+// The zero value sends what the profile "balanced" allows.
+type Options struct {
+	// Profile names the profile of calls that name none. Default "balanced"; "off"
+	// records calls and sends them as they came.
+	Profile string
+	// Profiles are the profiles that calls may name. Default: the built-in ones.
+	Profiles *window.ProfileTable
+	// Models is the table in which models are looked up. Default: Config.Models.
+	Models *token.Models
+	// Margin is the share of a model's window that stays free. Default:
+	// Config.Margin.
+	Margin float64
+	// Thresholds are the percentages of the window at which a cut is made.
+	Thresholds window.Thresholds
+	// LowMark is the share of the budget that a cut goes down to. Default 0.5.
+	LowMark float64
+	// KeepTools names the tools whose results are not masked.
+	KeepTools []string
+	// RecallTokens is the most tokens that one call brings back, in the model's
+	// tokens. Default 2,048, and never more than half of the budget. Most questions bring
+	// a quarter of it or less.
+	RecallTokens int
+	// RecallWait is the longest that a call waits for recall. Default 100 ms (SPEC D9).
+	RecallWait time.Duration
+	// RecallReach is how far recall looks at the first call of a conversation:
+	// recall.ReachConversation, or recall.ReachProject for what earlier conversations of
+	// its project say. Default recall.ReachConversation.
+	RecallReach recall.Reach
+	// PlainCache is for upstreams that cache plain prefixes, as vLLM and local servers do:
+	// the part of Claude Code's billing line that differs with every call is
+	// sent as zeros.
+	PlainCache bool
+	// StoredBytes limits what the histories of tenants take in the store, as
+	// timeline.Stats.Stored counts it; "*" is for tenants that are not listed, and 0 is no
+	// limit. Calls beyond it are sent and not recorded. The sizes are measured in the
+	// background, so that a history may grow beyond its limit for a minute.
+	StoredBytes map[string]int64
+	// Condense makes a model summarise what calls leave out, and what has left the windows
+	// of conversations of items. If nil, digests are made by rules.
+	Condense *CondenseOptions
+}
+
+// CondenseOptions controls how a model summarises what a view leaves out.
+type CondenseOptions struct {
+	// Condenser asks the model.
+	Condenser condense.Condenser
+	// Inline makes the call wait for the summary. Otherwise the summary replaces the
+	// digest at a later cut.
+	Inline bool
+	// Wait bounds the time that a summary may take. Default: two minutes, inline 20
+	// seconds.
+	Wait time.Duration
+	// Max is the most tokens of a summary. Default 1,024.
+	Max int
+}
+
+// Check returns an error for a value that cannot be used.
+func (o *Options) Check() error {
+	if _, err := o.Profiles.Lookup(o.Profile); err != nil {
+		return fmt.Errorf("Calls.Profile: %w", err)
+	}
+	if err := window.CheckMargin(o.Margin); err != nil {
+		return fmt.Errorf("Calls.Margin: %w", err)
+	}
+	switch {
+	case o.LowMark != 0 && (!number.Within(o.LowMark, 0, 1) || o.LowMark == 1):
+		return fmt.Errorf("Calls.LowMark %g: give a share of the budget between 0 and 1", o.LowMark)
+	case o.RecallTokens < 0 || o.RecallWait < 0:
+		return fmt.Errorf("Calls.RecallTokens %d, Calls.RecallWait %v: give numbers above 0, or 0 for the default", o.RecallTokens, o.RecallWait)
+	case o.RecallReach != "" && o.RecallReach != recall.ReachConversation && o.RecallReach != recall.ReachProject:
+		return fmt.Errorf("Calls.RecallReach %q: give %q or %q", o.RecallReach, recall.ReachConversation, recall.ReachProject)
+	}
+	return nil
+}
+
+// condensing converts the options.
+func (o *CondenseOptions) condensing(done func(view.Summary)) *view.Condensing {
+	return view.NewCondensing(view.CondenseOptions{Condenser: o.Condenser, Inline: o.Inline, Wait: o.Wait, Max: o.Max, Done: done})
+}

@@ -1,0 +1,88 @@
+package call
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// SentOptions are the options of ReadSent.
+type SentOptions struct {
+	// Models is the table in which models are looked up. Default: the built-in one.
+	Models *token.Models
+	// Profiles are those of the settings. Default: the built-in ones.
+	Profiles *window.ProfileTable
+}
+
+// ReadSent reads a record of kind "call". It returns the call with SentIDs set, and the
+// body that was sent, as [Stored.Body] has the one that came.
+func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation string, r *timeline.Record, o SentOptions) (*Stored, []byte, error) {
+	e, err := decodeEntry(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := Read(ctx, store, tenant, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	var cut *view.Cut
+	if c.Plan != "" {
+		_, name := timeline.ParsePlanKey(e.Plan)
+		if cut, err = cutOf(ctx, store, tenant, conversation, name); err != nil {
+			return c, nil, fmt.Errorf("read call %s: %w", r.Key, err)
+		}
+	}
+	in, err := e.input(c)
+	if err != nil {
+		return c, nil, fmt.Errorf("read call %s: %w", r.Key, err)
+	}
+	in.Thread.Tenant, in.Thread.Conversation, in.Now = tenant, conversation, r.Time
+	if _, err := o.Profiles.Lookup(in.Profile); err != nil {
+		in.Profile = "" // it is no longer in the settings; in.Room says what it allowed
+	}
+	shown, depths, err := view.New(view.Options{Models: o.Models, Profiles: o.Profiles}).ApplyCut(in, cut)
+	if err != nil {
+		return c, nil, fmt.Errorf("read call %s: %w", r.Key, err)
+	}
+	for _, d := range depths {
+		c.SentIDs = append(c.SentIDs, int64(d))
+	}
+	return c, shown.Body, nil
+}
+
+// input returns the call as the input of a viewer.
+func (e *entry) input(c *Stored) (*view.Input, error) {
+	body, err := wire.Read(c.Body, wire.Auto, wire.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	_, chain := thread.Chain(body.Messages)
+	in := &view.Input{
+		Body: body, Profile: e.Profile,
+		Thread: &thread.Thread{From: len(chain) - e.Messages, Head: e.Head, Before: make([]timeline.Hash, e.Before)},
+	}
+	if e.Hard > 0 {
+		in.Room = &view.Room{Wish: e.Wish, Hard: e.Hard}
+	}
+	return in, nil
+}
+
+// cutOf returns the cut of a conversation with this name.
+func cutOf(ctx context.Context, store timeline.Store, tenant, conversation, plan string) (*view.Cut, error) {
+	plans, err := view.ReadPlans(ctx, store, tenant, conversation, func(_, name string) bool { return name != plan })
+	if err != nil {
+		return nil, err
+	}
+	for i := range plans {
+		if cut, ok := plans[i].Value.(*view.Cut); ok && cut.ID == plan {
+			return cut, nil
+		}
+	}
+	return nil, ErrPlanGone
+}

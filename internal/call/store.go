@@ -1,0 +1,155 @@
+package call
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/wire"
+)
+
+// store writes a call and emits its event. It updates the counters last, so that whoever
+// sees them finds the rest done.
+func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identities []timeline.Hash) {
+	count, stored := &c.engine.counters.Failed, false
+	defer func() {
+		if p := recover(); p != nil {
+			c.engine.report(event.OpenStore, c.request, c.thread.Conversation, fmt.Errorf("a panic while writing: %v", p))
+		}
+		count.Add(1)
+	}()
+	defer c.request.Memory.LetGo()
+	defer c.answer.leave()
+	defer func() { c.engine.index.Stored(c.thread, stored) }()
+	if c.engine.overLimit(c.request.Tenant) {
+		count = &c.engine.counters.Limited
+		c.event(event.Event{Kind: event.Limit, Reason: event.LimitBytes, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model})
+		return
+	}
+	writing := c.engine.stageBegins()
+	w := c.toWrite(e, messages, identities)
+	spooled, err := c.engine.save(w)
+	c.engine.stageEnds(c.request.ID, StageStore, writing)
+	if err != nil {
+		c.engine.lost.Add(1)
+		c.engine.report(event.OpenStore, c.request, c.thread.Conversation, err)
+		return
+	}
+	if count = &c.engine.counters.Spooled; !spooled {
+		count, stored = &c.engine.counters.Written, true
+		c.prepare()
+	}
+	name, _ := c.engine.index.Home(w.tenant, w.conversation)
+	told := event.Event{
+		Kind: event.Call, Call: c.request.ID, Conversation: name, Thread: string(c.thread.Kind), Model: c.body.Model,
+		TokensBefore: c.tokens.Total, TokensAfter: c.tokens.Total, Reported: usage.TotalInput(), Output: usage.Output, Usage: e.Usage, MS: e.MS, Error: e.Error,
+	}
+	if s := c.shown; s != nil {
+		told.TokensBefore, told.Budget, told.Grown, told.Action = s.Before, s.Budget, s.Grown, s.Action
+		if s.Cut != nil {
+			told.Plan = c.planID(s.Cut)
+		}
+	}
+	c.event(told)
+}
+
+// unstored returns the cuts to store with this call: those that it made, and the one by
+// which it is shown, if that is not stored in this conversation. This is so if the call
+// that made it could not be written, if the cut was deleted with what it covers, or if it
+// belongs to another conversation that begins like this one. If at is nil, it is not known
+// what the store has.
+func (c *Call) unstored(at *timeline.Appended) []*view.Cut {
+	if c.shown == nil || c.shown.Cut == nil || c.gaveUp || slices.Contains(c.fresh, c.shown.Cut) {
+		return c.fresh
+	}
+	if cut := c.shown.Cut; at != nil && cut.Stored() && cut.Covers <= at.Forms.Len()-at.New && c.thread.Kind != thread.New {
+		return c.fresh
+	}
+	return append(c.fresh[:len(c.fresh):len(c.fresh)], c.shown.Cut)
+}
+
+// toWrite returns what is written of a call: what is new of its history, the reply, and the
+// records.
+func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Hash) *write {
+	w := &write{id: c.request.ID, tenant: c.request.Tenant, conversation: c.thread.Conversation, before: c.thread.Before, entry: *e,
+		size: c.size, began: c.began, ended: c.ended, store: c.engine.o.Store, stored: c.stored}
+	w.patient = !c.engine.o.Shared && c.engine.queue.noneWaits(queueKey(w.tenant, w.conversation))
+	c.keepTop(&w.entry, &w.top)
+	for i := range c.thread.From {
+		w.entry.Own = append(w.entry.Own, w.top.keep(c.chain[i].Raw))
+	}
+	if part := c.cleanPartial(c.partial(reply)); part != nil {
+		w.entry.Partial = w.top.keep(part)
+	}
+	w.change = timeline.Change{Now: c.began, Stay: c.thread.Stay || c.engine.index.Passed(c.thread), Continues: c.thread.Continues}
+	if c.thread.Kind == thread.New {
+		w.change.Project = c.project()
+	}
+	if c.quiet != "" {
+		w.change.Drop = []timeline.Key{{Kind: timeline.KindQuiet, Key: c.quiet}}
+	}
+	who, unstored := c.thread.Record()
+	if unstored {
+		w.change.Put = append(w.change.Put, who)
+	}
+	if c.thread.Homeless && c.thread.From == 0 && len(c.thread.Before) == 0 && !c.thread.Stay {
+		w.who = &who
+	}
+	w.messages = c.resent(c.chain[c.thread.From:], reply)
+	for _, i := range c.thread.Echoes { // a reply in the client's words
+		w.messages[i-c.thread.From].Ref = "reply"
+	}
+	w.asked = len(w.messages) - len(reply)
+	for i := w.asked; i < len(w.messages); i++ { // by this a model's reply is known from what clients say it said
+		if w.messages[i].Ref = e.Reply; e.Reply == "" || len(e.Reply) > timeline.MaxRef {
+			w.messages[i].Ref = "reply"
+		}
+	}
+	w.identity = func(i int) timeline.Hash {
+		if i < w.asked {
+			return c.thread.Identities[i]
+		}
+		return identities[i-w.asked]
+	}
+	w.written = func(now *timeline.Appended) {
+		if n := len(now.Way); n > 0 {
+			c.engine.index.Written(c.thread, now.Way[n-1], now.Head)
+		}
+	}
+	w.plans = func(at *timeline.Appended) (plans []writtenPlan) {
+		for _, cut := range c.unstored(at) {
+			wish, _ := c.engine.index.PlanNumber(c.thread, cut.ID)
+			plans = append(plans, writtenPlan{name: cut.ID, id: c.reservedID(cut), wish: wish, covers: cut.Covers, record: func(at timeline.Place, id string) (timeline.Record, [][]byte, error) {
+				r, contents, err := cut.Record(at, id)
+				r.Time = c.began
+				return r, contents, err
+			}, stored: func(id string) {
+				cut.MarkStored()
+				c.setNumber(cut, id)
+			}})
+		}
+		return plans
+	}
+	if s := c.shown; s != nil && s.Cut != nil {
+		w.shown, w.entry.Plan = s.Cut.ID, c.planKey(s.Cut)
+	}
+	return w
+}
+
+// resent returns the messages of a request and its reply for the log.
+func (c *Call) resent(request, reply []chat.Message) []timeline.Resent {
+	out := make([]timeline.Resent, 0, len(request)+len(reply))
+	format := c.body.Format.String()
+	for _, messages := range [][]chat.Message{request, reply} {
+		for i := range messages {
+			m := &messages[i]
+			out = append(out, timeline.Resent{Raw: m.Raw, Sum: m.Summed(), Format: format, Role: cmp.Or(string(m.Role), m.Type), Time: c.began})
+		}
+	}
+	return out
+}
