@@ -132,6 +132,7 @@ func anthropicProtocol() *Protocol {
 		Rules:         chat.Rules{ResultsFollow: true, RunsMerge: true},
 		MarksCache:    true,
 		BindsThinking: true,
+		Encode:        encodeAnthropic,
 		Bare:          protocol.RawOf,
 		Refusal:       anthropicRefusal,
 	}

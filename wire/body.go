@@ -2,7 +2,6 @@ package wire
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
@@ -19,11 +18,9 @@ type Limits struct {
 }
 
 const (
-	// maxValues is the default limit of JSON values.
-	maxValues = 2 << 20
 	// MaxParts is the limit of parts or items in a reply, and the Limits.Parts to use for
 	// untrusted bodies: a part of 3 bytes takes about PartBytes.
-	MaxParts = 1 << 16
+	MaxParts = protocol.MaxParts
 	// PartBytes is roughly the memory for a part besides its own bytes.
 	PartBytes = 256
 )
@@ -92,31 +89,10 @@ func Detect(data []byte, lim Limits) (Format, error) {
 	return f, err
 }
 
-// docs keeps parsed documents for reuse: their tapes are larger than the result.
-var docs = sync.Pool{New: func() any { return new(rawjson.Doc) }}
-
 // parse checks the JSON and calls read with its root. read must not keep any of its
 // values.
 func parse(data []byte, lim Limits, read func(root rawjson.Value) error) error {
-	if lim.Values == 0 {
-		lim.Values = maxValues
-	}
-	doc := docs.Get().(*rawjson.Doc)
-	defer func() {
-		_ = doc.Reset(nil, rawjson.Limits{}) // release data
-		docs.Put(doc)
-	}()
-	if err := doc.Reset(data, rawjson.Limits{Bytes: lim.Bytes, Depth: lim.Depth, Values: lim.Values}); err != nil {
-		if e, ok := err.(*rawjson.Error); ok {
-			return &protocol.Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
-		}
-		return err
-	}
-	root := doc.Root()
-	if root.Kind() != rawjson.Object {
-		return protocol.Wrong(root, "an object")
-	}
-	return read(root)
+	return protocol.Parse(data, rawjson.Limits{Bytes: lim.Bytes, Depth: lim.Depth, Values: lim.Values}, read)
 }
 
 // Data returns the body as received.

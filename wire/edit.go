@@ -94,10 +94,7 @@ type change struct {
 func open(f Format, raw []byte) (*edit, error) {
 	doc, err := rawjson.Parse(raw, rawjson.Limits{})
 	if err != nil {
-		if e, ok := err.(*rawjson.Error); ok {
-			return nil, &protocol.Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
-		}
-		return nil, err
+		return nil, protocol.Broken(err)
 	}
 	e := &edit{format: f, raw: raw, root: doc.Root()}
 	p := f.Protocol()

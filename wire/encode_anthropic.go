@@ -1,101 +1,124 @@
 package wire
 
-import "github.com/oriel-context/oriel/chat"
+import (
+	"cmp"
 
-func (w *writer) anthropicMessage(t turn) {
-	role := t.role
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
+)
+
+func encodeAnthropicMessage(w *protocol.Writer, t protocol.Turn) {
+	role := t.Role
 	if role == chat.Tool || role == chat.Function {
 		role = chat.User
 	}
 	if role == chat.Developer {
 		role = chat.System
 	}
-	w.open("{")
-	w.member("role").quote(string(role))
-	w.member("content").raw("[")
-	for i := range t.parts {
-		w.anthropicPart(&t.parts[i])
+	w.Open("{")
+	w.Member("role").Quote(string(role))
+	w.Member("content").Raw("[")
+	for i := range t.Parts {
+		encodeAnthropicPart(w, &t.Parts[i])
 	}
-	w.raw("]}")
+	w.Raw("]}")
 }
 
-func (w *writer) anthropicPart(p *chat.Part) {
+func encodeAnthropicPart(w *protocol.Writer, p *chat.Part) {
 	switch p.Kind {
 	case chat.Text, chat.Refusal:
 		if p.Text.Empty() {
 			return // the provider refuses empty texts
 		}
-		w.open(`{"type":"text","text":`)
-		w.literal(p.Text)
-		w.raw("}")
+		w.Open(`{"type":"text","text":`)
+		w.Literal(p.Text)
+		w.Raw("}")
 	case chat.Image:
-		w.open(`{"type":"image","source":`)
-		w.anthropicSource(p.Media)
-		w.raw("}")
+		w.Open(`{"type":"image","source":`)
+		encodeAnthropicSource(w, p.Media)
+		w.Raw("}")
 	case chat.Document:
-		w.open(`{"type":"document","source":`)
-		w.anthropicSource(p.Media)
-		w.raw("}")
+		w.Open(`{"type":"document","source":`)
+		encodeAnthropicSource(w, p.Media)
+		w.Raw("}")
 	case chat.Call:
-		w.open(`{"type":"tool_use","id":`)
-		w.quote(callID(p))
-		w.member("name").quote(p.Name)
-		w.member("input").write(object(p))
-		w.raw("}")
+		w.Open(`{"type":"tool_use","id":`)
+		w.Quote(protocol.CallID(p))
+		w.Member("name").Quote(p.Name)
+		w.Member("input").Bytes(protocol.Object(p))
+		w.Raw("}")
 	case chat.Result:
-		w.open(`{"type":"tool_result","tool_use_id":`)
-		w.quote(callID(p))
-		w.member("content")
+		w.Open(`{"type":"tool_result","tool_use_id":`)
+		w.Quote(protocol.CallID(p))
+		w.Member("content")
 		if p.Parts == nil {
-			w.literal(p.Text)
+			w.Literal(p.Text)
 		} else {
-			w.raw("[")
+			w.Raw("[")
 			for i := range p.Parts {
-				w.anthropicPart(&p.Parts[i])
+				encodeAnthropicPart(w, &p.Parts[i])
 			}
-			w.raw("]")
+			w.Raw("]")
 		}
 		if p.IsError {
-			w.member("is_error").raw("true")
+			w.Member("is_error").Raw("true")
 		}
-		w.raw("}")
+		w.Raw("}")
 	default:
-		w.open(`{"type":"text","text":`)
-		w.quote(string(p.Raw))
-		w.raw("}")
+		w.Open(`{"type":"text","text":`)
+		w.Quote(string(p.Raw))
+		w.Raw("}")
 	}
 }
 
-func (w *writer) anthropicSource(m *chat.Media) {
+func encodeAnthropicSource(w *protocol.Writer, m *chat.Media) {
 	switch {
 	case m == nil:
-		w.raw(`{"type":"url","url":""}`)
+		w.Raw(`{"type":"url","url":""}`)
 	case m.Text != nil:
-		w.raw(`{"type":"text","media_type":"text/plain","data":`)
-		w.literal(m.Text)
-		w.raw("}")
+		w.Raw(`{"type":"text","media_type":"text/plain","data":`)
+		w.Literal(m.Text)
+		w.Raw("}")
 	case m.Data != nil:
-		w.raw(`{"type":"base64","media_type":`)
-		w.quote(m.Type)
-		w.raw(`,"data":"`)
-		w.write(m.Data)
-		w.raw(`"}`)
+		w.Raw(`{"type":"base64","media_type":`)
+		w.Quote(m.Type)
+		w.Raw(`,"data":"`)
+		w.Bytes(m.Data)
+		w.Raw(`"}`)
 	case m.FileID != "":
-		w.raw(`{"type":"file","file_id":`)
-		w.quote(m.FileID)
-		w.raw("}")
+		w.Raw(`{"type":"file","file_id":`)
+		w.Quote(m.FileID)
+		w.Raw("}")
 	default:
-		w.raw(`{"type":"url","url":`)
-		w.quote(m.URL)
-		w.raw("}")
+		w.Raw(`{"type":"url","url":`)
+		w.Quote(m.URL)
+		w.Raw("}")
 	}
 }
 
-// callID returns the id that pairs a call with its result, or the function's
-// name for OpenAI's older form without ids.
-func callID(p *chat.Part) string {
-	if p.ID == "" {
-		return p.Name
+func encodeAnthropic(r *chat.Request) ([]byte, error) {
+	const usual = 8192 // the protocol requires a limit
+	w := protocol.NewRequest(r.Model)
+	w.Member("max_tokens").Integer(cmp.Or(r.MaxOutput, usual))
+	lead := 0
+	for lead < len(r.Messages) && (r.Messages[lead].Role == chat.System || r.Messages[lead].Role == chat.Developer) {
+		lead++
 	}
-	return p.ID
+	w.SystemPrompt("system", r.System, r.Messages[:lead])
+	w.Stream(r)
+	if err := w.Tools(r.Tools, encodeAnthropicTool); err != nil {
+		return nil, err
+	}
+	w.Member("messages").Raw("[")
+	for _, t := range protocol.Turns(r.Messages[lead:]) {
+		encodeAnthropicMessage(w, t)
+	}
+	w.Raw("]}")
+	return w.Out, nil
+}
+
+func encodeAnthropicTool(w *protocol.Writer, t *protocol.Tool) {
+	w.Open("{")
+	w.Definition(t, "input_schema")
+	w.Raw("}")
 }

@@ -1,168 +1,166 @@
 package wire
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-func (w *writer) chatMessage(t turn) {
-	if t.role == chat.Tool || t.role == chat.Function {
-		for i := range t.parts {
-			w.open(`{"role":"tool","tool_call_id":`)
-			w.quote(callID(&t.parts[i]))
-			w.member("content").quote(plain(t.parts[i : i+1]))
-			w.raw("}")
+func encodeChatMessage(w *protocol.Writer, t protocol.Turn) {
+	if t.Role == chat.Tool || t.Role == chat.Function {
+		for i := range t.Parts {
+			w.Open(`{"role":"tool","tool_call_id":`)
+			w.Quote(protocol.CallID(&t.Parts[i]))
+			w.Member("content").Quote(protocol.Plain(t.Parts[i : i+1]))
+			w.Raw("}")
 		}
 		return
 	}
-	w.open("{")
-	w.member("role").quote(string(t.role))
-	if t.name != "" {
-		w.member("name").quote(t.name)
+	w.Open("{")
+	w.Member("role").Quote(string(t.Role))
+	if t.Name != "" {
+		w.Member("name").Quote(t.Name)
 	}
 	var said, calls []chat.Part
-	for _, p := range t.parts {
+	for _, p := range t.Parts {
 		if p.Kind == chat.Call && !p.Hosted {
 			calls = append(calls, p)
 		} else {
 			said = append(said, p)
 		}
 	}
-	w.member("content")
+	w.Member("content")
 	switch {
 	case len(said) == 0:
-		w.raw("null")
+		w.Raw("null")
 	case len(said) == 1 && said[0].Kind == chat.Text:
-		w.literal(said[0].Text)
+		w.Literal(said[0].Text)
 	default:
-		w.raw("[")
+		w.Raw("[")
 		for i := range said {
-			w.chatPart(&said[i])
+			encodeChatPart(w, &said[i])
 		}
-		w.raw("]")
+		w.Raw("]")
 	}
 	if len(calls) > 0 {
-		w.member("tool_calls").raw("[")
+		w.Member("tool_calls").Raw("[")
 		for i := range calls {
-			w.open(`{"id":`)
-			w.quote(callID(&calls[i]))
-			w.raw(`,"type":"function","function":{"name":`)
-			w.quote(calls[i].Name)
-			w.member("arguments").write(arguments(&calls[i]))
-			w.raw("}}")
+			w.Open(`{"id":`)
+			w.Quote(protocol.CallID(&calls[i]))
+			w.Raw(`,"type":"function","function":{"name":`)
+			w.Quote(calls[i].Name)
+			w.Member("arguments").Bytes(protocol.Arguments(&calls[i]))
+			w.Raw("}}")
 		}
-		w.raw("]")
+		w.Raw("]")
 	}
-	w.raw("}")
+	w.Raw("}")
 }
 
-func (w *writer) chatPart(p *chat.Part) {
+func encodeChatPart(w *protocol.Writer, p *chat.Part) {
 	switch p.Kind {
 	case chat.Text:
-		w.open(`{"type":"text","text":`)
-		w.literal(p.Text)
+		w.Open(`{"type":"text","text":`)
+		w.Literal(p.Text)
 	case chat.Refusal:
-		w.open(`{"type":"refusal","refusal":`)
-		w.literal(p.Text)
+		w.Open(`{"type":"refusal","refusal":`)
+		w.Literal(p.Text)
 	case chat.Image:
-		w.open(`{"type":"image_url","image_url":{"url":`)
-		w.mediaURL(p.Media)
+		w.Open(`{"type":"image_url","image_url":{"url":`)
+		encodeMediaURL(w, p.Media)
 		if p.Media != nil && p.Media.Detail != "" {
-			w.member("detail").quote(p.Media.Detail)
+			w.Member("detail").Quote(p.Media.Detail)
 		}
-		w.raw("}")
+		w.Raw("}")
 	case chat.Audio:
-		w.open(`{"type":"input_audio","input_audio":{`)
-		w.audio(p.Media)
-		w.raw("}")
+		w.Open(`{"type":"input_audio","input_audio":{`)
+		encodeAudio(w, p.Media)
+		w.Raw("}")
 	case chat.Document:
-		w.open(`{"type":"file","file":{`)
-		w.file(p.Media)
-		w.raw("}")
+		w.Open(`{"type":"file","file":{`)
+		encodeFile(w, p.Media)
+		w.Raw("}")
 	default:
-		w.open(`{"type":"text","text":`)
-		w.quote(string(p.Raw))
+		w.Open(`{"type":"text","text":`)
+		w.Quote(string(p.Raw))
 	}
-	w.raw("}")
+	w.Raw("}")
 }
 
 // mediaURL writes a URL; inline data becomes a data: URL.
-func (w *writer) mediaURL(m *chat.Media) {
+func encodeMediaURL(w *protocol.Writer, m *chat.Media) {
 	switch {
 	case m == nil:
-		w.quote("")
+		w.Quote("")
 	case m.Data != nil:
-		w.raw(`"data:`)
-		w.raw(m.Type)
-		w.raw(";base64,")
-		w.write(m.Data)
-		w.raw(`"`)
+		w.Raw(`"data:`)
+		w.Raw(m.Type)
+		w.Raw(";base64,")
+		w.Bytes(m.Data)
+		w.Raw(`"`)
 	default:
-		w.quote(m.URL)
+		w.Quote(m.URL)
 	}
 }
 
 // audio writes the members that hold a recording.
-func (w *writer) audio(m *chat.Media) {
+func encodeAudio(w *protocol.Writer, m *chat.Media) {
 	if m == nil {
 		return
 	}
-	w.member("data").raw(`"` + string(m.Data) + `"`)
-	w.member("format").quote(strings.TrimPrefix(m.Type, "audio/"))
+	w.Member("data").Raw(`"` + string(m.Data) + `"`)
+	w.Member("format").Quote(strings.TrimPrefix(m.Type, "audio/"))
 }
 
 // file writes the members that locate a document.
-func (w *writer) file(m *chat.Media) {
+func encodeFile(w *protocol.Writer, m *chat.Media) {
 	switch {
 	case m == nil:
 	case m.FileID != "":
-		w.member("file_id").quote(m.FileID)
+		w.Member("file_id").Quote(m.FileID)
 	case m.Text != nil:
-		w.member("filename").quote("document.txt")
-		w.member("file_data").quote(m.Text.String())
+		w.Member("filename").Quote("document.txt")
+		w.Member("file_data").Quote(m.Text.String())
 	default:
-		w.member("filename").quote("document")
-		w.member("file_data")
-		w.mediaURL(m)
+		w.Member("filename").Quote("document")
+		w.Member("file_data")
+		encodeMediaURL(w, m)
 	}
 }
 
-// responsesItems writes a turn as items: messages, calls, outputs.
-func (w *writer) responsesItems(t turn) {
+// responsesItems writes a protocol.Turn as items: messages, calls, outputs.
+func encodeResponsesItems(w *protocol.Writer, t protocol.Turn) {
 	var said []chat.Part
 	flush := func() {
 		if len(said) == 0 {
 			return
 		}
-		w.open(`{"type":"message","role":`)
-		w.quote(string(t.role))
-		w.member("content").raw("[")
+		w.Open(`{"type":"message","role":`)
+		w.Quote(string(t.Role))
+		w.Member("content").Raw("[")
 		for i := range said {
-			w.responsesPart(t.role, &said[i])
+			encodeResponsesPart(w, t.Role, &said[i])
 		}
-		w.raw("]}")
+		w.Raw("]}")
 		said = nil
 	}
-	for i := range t.parts {
-		p := &t.parts[i]
+	for i := range t.Parts {
+		p := &t.Parts[i]
 		switch {
 		case p.Kind == chat.Call && !p.Hosted:
 			flush()
-			w.open(`{"type":"function_call","call_id":`)
-			w.quote(callID(p))
-			w.member("name").quote(p.Name)
-			w.member("arguments").write(arguments(p))
-			w.raw("}")
+			w.Open(`{"type":"function_call","call_id":`)
+			w.Quote(protocol.CallID(p))
+			w.Member("name").Quote(p.Name)
+			w.Member("arguments").Bytes(protocol.Arguments(p))
+			w.Raw("}")
 		case p.Kind == chat.Result && !p.Hosted:
 			flush()
-			w.open(`{"type":"function_call_output","call_id":`)
-			w.quote(callID(p))
-			w.member("output").quote(plain(t.parts[i : i+1]))
-			w.raw("}")
+			w.Open(`{"type":"function_call_output","call_id":`)
+			w.Quote(protocol.CallID(p))
+			w.Member("output").Quote(protocol.Plain(t.Parts[i : i+1]))
+			w.Raw("}")
 		default:
 			said = append(said, *p)
 		}
@@ -170,77 +168,73 @@ func (w *writer) responsesItems(t turn) {
 	flush()
 }
 
-func (w *writer) responsesPart(role chat.Role, p *chat.Part) {
+func encodeResponsesPart(w *protocol.Writer, role chat.Role, p *chat.Part) {
 	kind := "input_text"
 	if role == chat.Assistant {
 		kind = "output_text"
 	}
 	switch p.Kind {
 	case chat.Text:
-		w.open(`{"type":"` + kind + `","text":`)
-		w.literal(p.Text)
+		w.Open(`{"type":"` + kind + `","text":`)
+		w.Literal(p.Text)
 	case chat.Refusal:
-		w.open(`{"type":"refusal","refusal":`)
-		w.literal(p.Text)
+		w.Open(`{"type":"refusal","refusal":`)
+		w.Literal(p.Text)
 	case chat.Image:
-		w.open(`{"type":"input_image","image_url":`)
-		w.mediaURL(p.Media)
+		w.Open(`{"type":"input_image","image_url":`)
+		encodeMediaURL(w, p.Media)
 	case chat.Document:
-		w.open(`{"type":"input_file"`)
-		w.file(p.Media)
+		w.Open(`{"type":"input_file"`)
+		encodeFile(w, p.Media)
 	default:
-		w.open(`{"type":"` + kind + `","text":`)
-		w.quote(string(p.Raw))
+		w.Open(`{"type":"` + kind + `","text":`)
+		w.Quote(string(p.Raw))
 	}
-	w.raw("}")
+	w.Raw("}")
 }
 
-// tools writes tool definitions, each in the protocol's own form.
-func (w *writer) tools(f Format, tools []chat.ToolDef) error {
-	if len(tools) == 0 {
-		return nil
+func encodeChat(r *chat.Request) ([]byte, error) {
+	w := protocol.NewRequest(r.Model)
+	w.Limit("max_completion_tokens", r.MaxOutput)
+	w.Stream(r)
+	if err := w.Tools(r.Tools, encodeChatTool); err != nil {
+		return nil, err
 	}
-	w.member("tools").raw("[")
-	for _, t := range tools {
-		doc, err := rawjson.Parse(t.Raw, rawjson.Limits{})
-		if err != nil {
-			return protocol.In(err, "tools")
-		}
-		v := doc.Root()
-		if fn := v.Get("function"); fn.Kind() == rawjson.Object {
-			v = fn
-		}
-		schema := v.Get("parameters").Raw()
-		if s := v.Get("input_schema"); s.Exists() {
-			schema = s.Raw()
-		}
-		if len(schema) == 0 || bytes.Equal(schema, []byte("null")) {
-			schema = []byte(`{"type":"object","properties":{}}`)
-		}
-		w.tool(f, t.Name, v.Get("description").Raw(), schema)
+	w.Member("messages").Raw("[")
+	if len(r.System) > 0 {
+		encodeChatMessage(w, protocol.Turn{Role: chat.System, Parts: r.System})
 	}
-	w.raw("]")
-	return nil
+	for _, t := range protocol.Turns(r.Messages) {
+		encodeChatMessage(w, t)
+	}
+	w.Raw("]}")
+	return w.Out, nil
 }
 
-func (w *writer) tool(f Format, name string, description, schema []byte) {
-	field := "parameters"
-	switch f {
-	case Anthropic:
-		field = "input_schema"
-		w.open("{")
-	case Chat:
-		w.open(`{"type":"function","function":{`)
-	default:
-		w.open(`{"type":"function"`)
+func encodeChatTool(w *protocol.Writer, t *protocol.Tool) {
+	w.Open(`{"type":"function","function":{`)
+	w.Definition(t, "parameters")
+	w.Raw("}}")
+}
+
+func encodeResponses(r *chat.Request) ([]byte, error) {
+	w := protocol.NewRequest(r.Model)
+	w.Limit("max_output_tokens", r.MaxOutput)
+	w.SystemPrompt("instructions", r.System, nil)
+	w.Stream(r)
+	if err := w.Tools(r.Tools, encodeResponsesTool); err != nil {
+		return nil, err
 	}
-	w.member("name").quote(name)
-	if len(description) > 0 {
-		w.member("description").write(description)
+	w.Member("input").Raw("[")
+	for _, t := range protocol.Turns(r.Messages) {
+		encodeResponsesItems(w, t)
 	}
-	w.member(field).write(schema)
-	w.raw("}")
-	if f == Chat {
-		w.raw("}")
-	}
+	w.Raw("]}")
+	return w.Out, nil
+}
+
+func encodeResponsesTool(w *protocol.Writer, t *protocol.Tool) {
+	w.Open(`{"type":"function"`)
+	w.Definition(t, "parameters")
+	w.Raw("}")
 }

@@ -226,6 +226,7 @@ func chatProtocol() *Protocol {
 		Managed:    func(rawjson.Value) string { return "" },
 		Rules:      chat.Rules{ResultsFollow: true},
 		MarksCache: true,
+		Encode:     encodeChat,
 		Bare:       protocol.RawOf,
 		Refusal:    openAIRefusal,
 	}

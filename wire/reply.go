@@ -106,11 +106,8 @@ func (r *Reply) Messages() ([]chat.Message, error) {
 func ReadReply(f Format, body []byte) (*Reply, error) {
 	r := &Reply{Format: f}
 	var doc rawjson.Doc
-	if err := doc.Reset(body, rawjson.Limits{Values: maxValues}); err != nil {
-		if e, ok := err.(*rawjson.Error); ok {
-			return nil, &protocol.Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
-		}
-		return nil, err
+	if err := doc.Reset(body, rawjson.Limits{Values: protocol.MaxValues}); err != nil {
+		return nil, protocol.Broken(err)
 	}
 	root := doc.Root()
 	if root.Kind() == rawjson.Array { // Google's form of an error
@@ -241,9 +238,4 @@ func appendReplaced(dst, object []byte, with []replaced) []byte {
 		}
 	}
 	return append(dst, '}')
-}
-
-// appendQuoted appends the inner text of literals as one literal.
-func appendQuoted(dst, inner []byte) []byte {
-	return append(append(append(dst, '"'), inner...), '"')
 }

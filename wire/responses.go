@@ -191,6 +191,7 @@ func responsesProtocol() *Protocol {
 		Held:         []string{"previous_response_id", "conversation"},
 		Tools:        []string{"tools"},
 		NamesReplies: true,
+		Encode:       encodeResponses,
 		Bare:         responsesBare,
 		Refusal:      openAIRefusal,
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // DefaultStreamLimit is the default limit of the kept bytes of a streamed reply.
@@ -293,7 +294,7 @@ var done = []byte("[DONE]")
 
 // readEvent reads one event; it returns false if the data belongs to no protocol.
 func (r *StreamReader) readEvent(name, data []byte) bool {
-	limits := rawjson.Limits{Bytes: 2 * r.limit(), Values: maxValues} // mend may lengthen the data
+	limits := rawjson.Limits{Bytes: 2 * r.limit(), Values: protocol.MaxValues} // mend may lengthen the data
 	err := r.doc.Reset(data, limits)
 	if err != nil && len(data) > 0 && data[0] == '{' {
 		err = r.doc.Reset(mend(data), limits)

@@ -174,7 +174,7 @@ func (b *anthropicBlock) appendTo(dst []byte, reply *Reply) []byte {
 		}
 		switch m {
 		case memberText, memberThinking, memberSignature:
-			added = appendQuoted(nil, added)
+			added = protocol.AppendQuoted(nil, added)
 		case memberInput:
 			added = bytes.TrimSpace(added)
 			if _, err := rawjson.Parse(added, rawjson.Limits{}); err != nil {

@@ -149,7 +149,7 @@ func appendTextPart(parts, text []byte) []byte {
 		parts = append(parts, ',')
 	}
 	parts = append(parts, textPart...)
-	return append(appendQuoted(parts, text), '}')
+	return append(protocol.AppendQuoted(parts, text), '}')
 }
 
 func (s *chatStream) call(r *StreamReader, v rawjson.Value) {
@@ -233,80 +233,78 @@ func (s *chatStream) write(reply *Reply) {
 	if !s.begun {
 		return
 	}
-	w := writer{out: []byte(`{"role":"assistant"`)}
-	w.member("content")
+	w := &protocol.Writer{Out: []byte(`{"role":"assistant"`)}
+	w.Member("content")
 	switch {
 	case len(s.parts) > 0:
 		parts := s.parts
 		if len(s.text) > 0 {
 			parts = appendTextPart(parts[:len(parts):len(parts)], s.text)
 		}
-		w.raw("[")
-		w.write(parts)
-		w.raw("]")
+		w.Raw("[")
+		w.Bytes(parts)
+		w.Raw("]")
 	case s.hasText:
-		w.inner(s.text)
+		w.Inner(s.text)
 	default:
-		w.raw("null")
+		w.Raw("null")
 	}
 	if len(s.refusal) > 0 {
-		w.member("refusal").inner(s.refusal)
+		w.Member("refusal").Inner(s.refusal)
 	}
 	for i, text := range s.reasoning {
 		if len(text) > 0 {
-			w.member(reasoningNames[i]).inner(text)
+			w.Member(reasoningNames[i]).Inner(text)
 		}
 	}
 	if len(s.details) > 0 {
-		w.member("reasoning_details").raw("[")
-		w.write(s.details)
-		w.raw("]")
+		w.Member("reasoning_details").Raw("[")
+		w.Bytes(s.details)
+		w.Raw("]")
 	}
 	if len(s.audio) > 0 {
-		w.member("audio").raw(`{"id":`)
-		w.write(s.audio)
-		w.raw("}")
+		w.Member("audio").Raw(`{"id":`)
+		w.Bytes(s.audio)
+		w.Raw("}")
 	}
 	if s.function != nil {
-		w.member("function_call").function(s.function, "arguments")
+		encodeFunction(w.Member("function_call"), s.function, "arguments")
 	}
 	if len(s.calls) > 0 {
-		w.member("tool_calls").raw("[")
+		w.Member("tool_calls").Raw("[")
 		for _, c := range s.calls {
-			w.call(c)
+			encodeCall(w, c)
 		}
-		w.raw("]")
+		w.Raw("]")
 	}
-	w.raw("}")
-	reply.Message = w.out
+	w.Raw("}")
+	reply.Message = w.Out
 }
 
-func (w *writer) inner(text []byte) { w.out = appendQuoted(w.out, text) }
-
-func (w *writer) call(c *chatCall) {
-	w.open(`{"id":`)
-	w.literal(c.id)
-	w.member("type")
+func encodeCall(w *protocol.Writer, c *chatCall) {
+	w.Open(`{"id":`)
+	w.Literal(c.id)
+	w.Member("type")
 	switch {
 	case c.original != nil:
-		w.write(c.original)
+		w.Bytes(c.original)
 	case c.custom:
-		w.quote("custom")
+		w.Quote("custom")
 	default:
-		w.quote("function")
+		w.Quote("function")
 	}
 	if c.custom {
-		w.member("custom").function(c, "input")
+		encodeFunction(w.Member("custom"), c, "input")
 	} else {
-		w.member("function").function(c, "arguments")
+		encodeFunction(w.Member("function"), c, "arguments")
 	}
-	w.write(c.others)
-	w.raw("}")
+	w.Bytes(c.others)
+	w.Raw("}")
 }
 
-func (w *writer) function(c *chatCall, args string) {
-	w.raw(`{"name":`)
-	w.inner(c.name)
-	w.member(args).inner(c.args)
-	w.raw("}")
+func encodeFunction(w *protocol.Writer, c *chatCall, args string) {
+	w.Raw(`{"name":`)
+	w.Inner(c.name)
+	w.Member(args).Inner(c.args)
+	w.Raw("}")
 }

@@ -346,7 +346,7 @@ func (i *responsesItemStream) appendTo(dst []byte) []byte {
 	}
 	with := []replaced{{"status", []byte(`"incomplete"`)}}
 	if i.text != nil {
-		with = append(with, replaced{i.member, appendQuoted(nil, i.text)})
+		with = append(with, replaced{i.member, protocol.AppendQuoted(nil, i.text)})
 	}
 	for _, list := range []string{"content", "summary"} {
 		var parts []byte
@@ -372,7 +372,7 @@ func (p *responsesPartStream) appendTo(dst []byte) []byte {
 	}
 	var with []replaced
 	if p.member != "" {
-		with = append(with, replaced{p.member, appendQuoted(nil, p.text)})
+		with = append(with, replaced{p.member, protocol.AppendQuoted(nil, p.text)})
 	}
 	if p.annotations != nil {
 		with = append(with, replaced{"annotations", joinList(p.raw, "annotations", p.annotations)})

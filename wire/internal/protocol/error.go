@@ -87,3 +87,11 @@ func article(k rawjson.Kind) string {
 	}
 	return "nothing"
 }
+
+// Broken returns the error of a text that is not JSON, from the error of its scanner.
+func Broken(err error) error {
+	if e, ok := err.(*rawjson.Error); ok {
+		return &Error{Offset: e.Offset, Msg: "not JSON: " + e.Msg}
+	}
+	return err
+}

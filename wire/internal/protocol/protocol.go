@@ -58,6 +58,10 @@ type Protocol struct {
 	// Rules are the rules for calls and results, except chat.Rules.Held.
 	Rules chat.Rules
 
+	// Encode writes a whole request from the chat model; see Encode of package wire for what
+	// the protocol cannot express.
+	Encode func(r *chat.Request) ([]byte, error)
+
 	// MarksCache reports whether clients mark in messages what the provider caches, so that
 	// marks must move when messages leave; otherwise marks are fields like others.
 	MarksCache bool

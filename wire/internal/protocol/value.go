@@ -2,10 +2,42 @@ package protocol
 
 import (
 	"bytes"
+	"sync"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
+
+const (
+	// MaxValues is the default limit of the values of a JSON text.
+	MaxValues = 2 << 20
+	// MaxParts is the limit of parts or items in a reply.
+	MaxParts = 1 << 16
+)
+
+// docs keeps parsed documents for reuse: their tapes are larger than the result.
+var docs = sync.Pool{New: func() any { return new(rawjson.Doc) }}
+
+// Parse checks the JSON of an object and calls read with it. read must not keep any of its
+// values. Limits without a number of values mean MaxValues.
+func Parse(data []byte, lim rawjson.Limits, read func(root rawjson.Value) error) error {
+	if lim.Values == 0 {
+		lim.Values = MaxValues
+	}
+	doc := docs.Get().(*rawjson.Doc)
+	defer func() {
+		_ = doc.Reset(nil, rawjson.Limits{}) // release data
+		docs.Put(doc)
+	}()
+	if err := doc.Reset(data, lim); err != nil {
+		return Broken(err)
+	}
+	root := doc.Root()
+	if root.Kind() != rawjson.Object {
+		return Wrong(root, "an object")
+	}
+	return read(root)
+}
 
 // Key returns a member's name, decoded only if it contains escapes.
 func Key(k rawjson.Value) []byte {
