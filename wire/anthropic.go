@@ -133,6 +133,9 @@ func anthropicProtocol() *Protocol {
 		MarksCache:    true,
 		BindsThinking: true,
 		Encode:        encodeAnthropic,
+		Reply:         readAnthropic,
+		StreamType:    protocol.EventStream,
+		NewStream:     func() protocol.Assembly { return new(anthropicStream) },
 		Bare:          protocol.RawOf,
 		Refusal:       anthropicRefusal,
 	}

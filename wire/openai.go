@@ -227,6 +227,9 @@ func chatProtocol() *Protocol {
 		Rules:      chat.Rules{ResultsFollow: true},
 		MarksCache: true,
 		Encode:     encodeChat,
+		Reply:      readChat,
+		StreamType: protocol.EventStream,
+		NewStream:  func() protocol.Assembly { return new(chatStream) },
 		Bare:       protocol.RawOf,
 		Refusal:    openAIRefusal,
 	}

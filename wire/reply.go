@@ -35,44 +35,14 @@ type Reply struct {
 	Notes []string
 }
 
-// Usage holds the provider's token counts. Except for Reasoning, the fields do not
-// overlap: Input excludes what was read from or written to the cache, however the
-// provider counts.
-type Usage struct {
-	Input, Output, CacheRead int
-	// CacheWrite was written to the cache for the default time, CacheWrite1h for an
-	// hour.
-	CacheWrite, CacheWrite1h int
-	// Reasoning is the part of Output that was thinking, if reported.
-	Reasoning int
-	// HasUsage reports whether the provider sent any counts.
-	HasUsage bool
-}
+// Usage holds the provider's token counts: Input, Output, CacheRead, CacheWrite (for the default
+// time) and CacheWrite1h (for an hour), which do not overlap, and Reasoning, the part of Output
+// that was thinking. HasUsage reports whether the provider sent any.
+type Usage = protocol.Usage
 
-// TotalInput returns the size of the whole prompt, cached or not.
-func (u Usage) TotalInput() int { return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h }
-
-// ReplyError is an error body or an error event.
-type ReplyError struct {
-	// Type and Code are the provider's ("overloaded_error", "context_length_exceeded",
-	// "400"); each may be empty.
-	Type, Code, Message string
-	// Raw is the error in the form that ReadOverflow accepts.
-	Raw []byte
-}
-
-func (e *ReplyError) Error() string { return "the provider answered with an error: " + e.Text() }
-
-// Text returns the code, the type and the message.
-func (e *ReplyError) Text() string {
-	s := e.Message
-	for _, word := range []string{e.Code, e.Type} {
-		if word != "" {
-			s = word + ": " + s
-		}
-	}
-	return s
-}
+// ReplyError is an error body or an error event: Type, Code and Message, each of which may be
+// empty, and the error in the form that ReadOverflow accepts (Raw).
+type ReplyError = protocol.ReplyError
 
 // Messages returns the reply as messages of a history: one, or one per item for
 // Responses. They point into Message or Items. A reply of more than MaxParts parts is an
@@ -104,7 +74,6 @@ func (r *Reply) Messages() ([]chat.Message, error) {
 // ReadReply parses a body that was not streamed, including error bodies. Items point
 // into body.
 func ReadReply(f Format, body []byte) (*Reply, error) {
-	r := &Reply{Format: f}
 	var doc rawjson.Doc
 	if err := doc.Reset(body, rawjson.Limits{Values: protocol.MaxValues}); err != nil {
 		return nil, protocol.Broken(err)
@@ -116,20 +85,13 @@ func ReadReply(f Format, body []byte) (*Reply, error) {
 	if root.Kind() != rawjson.Object {
 		return nil, protocol.Wrong(doc.Root(), "an object")
 	}
-	r.ID, r.Model = root.Get("id").Str(), root.Get("model").Str()
-	var err error
-	switch f {
-	case Anthropic:
-		err = r.readAnthropic(root)
-	case Chat:
-		err = r.readChat(root)
-	case Responses:
-		err = r.readResponses(root)
-	default:
-		return nil, fmt.Errorf("no replies of format %s: want %s, %s or %s", f, Anthropic, Chat, Responses)
+	p := f.Protocol()
+	if !p.IsProtocol() {
+		return nil, fmt.Errorf("no replies of format %s: want %s", f, ProtocolNames())
 	}
-	if err != nil && r.Error == nil {
-		if r.Error = readError(root); r.Error == nil {
+	r := protocol.Reply{ID: root.Get("id").Str(), Model: root.Get("model").Str()}
+	if err := p.Reply(&r, root); err != nil && r.Error == nil {
+		if r.Error = protocol.ReadError(root); r.Error == nil {
 			return nil, err
 		}
 	}
@@ -137,105 +99,13 @@ func ReadReply(f Format, body []byte) (*Reply, error) {
 		r.Error.Raw = body
 	}
 	r.Complete = r.Complete && r.Error == nil
-	return r, nil
+	return replyOf(f, &r), nil
 }
 
-// readError parses an error in any form that servers use, or returns nil if v is not an
-// error.
-func readError(v rawjson.Value) *ReplyError {
-	e := v.Get("error")
-	switch e.Kind() {
-	case rawjson.Object:
-	case rawjson.String: // Ollama
-		return &ReplyError{Message: e.Str()}
-	default:
-		switch {
-		case v.Get("type").EqualStr("error"), v.Get("object").EqualStr("error"): // Responses' event, vLLM
-			e = v
-		case v.Has("message") || v.Has("detail"): // gateways, FastAPI
-			e = v
-		default:
-			return nil
-		}
+// replyOf returns what a protocol read as a reply.
+func replyOf(f Format, r *protocol.Reply) *Reply {
+	return &Reply{
+		Format: f, Message: r.Message, Items: r.Items, ID: r.ID, Model: r.Model, Stop: r.Stop, Usage: r.Usage, Error: r.Error,
+		Complete: r.Complete, Pending: r.Pending, Notes: r.Notes,
 	}
-	r := &ReplyError{Type: e.Get("type").Str(), Code: protocol.Scalar(e.Get("code")), Message: e.Get("message").Str()}
-	if r.Type == "error" {
-		r.Type = ""
-	}
-	if r.Message == "" {
-		r.Message = protocol.Scalar(e.Get("detail"))
-	}
-	return r
-}
-
-// wrapError is readError for an error inside a larger value that may repeat the
-// conversation: only the error is kept.
-func wrapError(e rawjson.Value) *ReplyError {
-	raw := append(append([]byte(`{"error":`), e.Raw()...), '}')
-	doc, err := rawjson.Parse(raw, rawjson.Limits{})
-	if err != nil {
-		return &ReplyError{Raw: raw}
-	}
-	r := readError(doc.Root())
-	if r == nil {
-		r = &ReplyError{Message: string(e.Raw())}
-	}
-	r.Raw = raw
-	return r
-}
-
-// note adds what + name to the notes unless it is present or there are many.
-func (r *Reply) note(what string, name []byte) {
-	const most = 16
-	if len(r.Notes) >= most {
-		return
-	}
-	name = name[:min(len(name), 100)]
-	for _, n := range r.Notes {
-		if len(n) == len(what)+len(name) && n[:len(what)] == what && n[len(what):] == string(name) {
-			return
-		}
-	}
-	r.Notes = append(r.Notes, what+string(name))
-}
-
-// replaced is a member of an object with its new value.
-type replaced struct {
-	name  string
-	value []byte
-}
-
-// appendReplaced appends an object with some members replaced; missing ones are added at
-// the end. Without replacements it appends the object unchanged.
-func appendReplaced(dst, object []byte, with []replaced) []byte {
-	if len(with) == 0 {
-		return append(dst, object...)
-	}
-	var doc rawjson.Doc
-	_ = doc.Reset(object, rawjson.Limits{}) // valid: it was part of a parsed document
-	start := len(dst)
-	member := func(name, value []byte) {
-		if len(dst) > start {
-			dst = append(dst, ',')
-		} else {
-			dst = append(dst, '{')
-		}
-		dst = append(append(append(dst, name...), ':'), value...)
-	}
-	found := make([]bool, len(with))
-	for k, v := range doc.Root().Members() {
-		value := v.Raw()
-		for i := range with {
-			if k.EqualStr(with[i].name) {
-				value, found[i] = with[i].value, true
-			}
-		}
-		member(k.Raw(), value)
-	}
-	for i := range with {
-		if !found[i] {
-			member(chat.Quote(with[i].name), with[i].value)
-		}
-	}
-	return append(dst, '}')
 }

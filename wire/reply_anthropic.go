@@ -6,21 +6,21 @@ import (
 )
 
 // readAnthropic reads a message.
-func (r *Reply) readAnthropic(root rawjson.Value) error {
+func readAnthropic(r *protocol.Reply, root rawjson.Value) error {
 	content := root.Get("content")
 	if content.Kind() != rawjson.Array {
 		return protocol.In(protocol.Wrong(content, "an array"), "content")
 	}
 	r.Message = append(append([]byte(`{"role":"assistant","content":`), content.Raw()...), '}')
 	r.Stop = root.Get("stop_reason").Str()
-	r.Usage.readAnthropic(root.Get("usage"))
+	readAnthropicUsage(&r.Usage, root.Get("usage"))
 	r.Complete = true
 	return nil
 }
 
 // readAnthropic reads the given counts and keeps the others: in a stream, each
 // event holds the totals so far of what it names.
-func (u *Usage) readAnthropic(v rawjson.Value) {
+func readAnthropicUsage(u *protocol.Usage, v rawjson.Value) {
 	if v.Kind() != rawjson.Object {
 		return
 	}

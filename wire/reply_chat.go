@@ -6,15 +6,15 @@ import (
 )
 
 // readChat reads a chat completion.
-func (r *Reply) readChat(root rawjson.Value) error {
+func readChat(r *protocol.Reply, root rawjson.Value) error {
 	choices := root.Get("choices")
 	if choices.Kind() != rawjson.Array {
 		return protocol.In(protocol.Wrong(choices, "an array"), "choices")
 	}
-	r.Usage.readOpenAI(root.Get("usage"))
+	readOpenAIUsage(&r.Usage, root.Get("usage"))
 	for c := range choices.Elems() {
 		if protocol.Number(c.Get("index")) != 0 || r.Message != nil {
-			r.note("not kept: choices beside the first", nil)
+			r.Note("not kept: choices beside the first", nil)
 			continue
 		}
 		m := c.Get("message")
@@ -29,7 +29,7 @@ func (r *Reply) readChat(root rawjson.Value) error {
 	}
 	r.Complete = true
 	if e := root.Get("error"); e.Kind() == rawjson.Object { // OpenRouter, beside a partial reply
-		r.Error = wrapError(e)
+		r.Error = protocol.WrapError(e)
 	}
 	return nil
 }
@@ -60,11 +60,11 @@ func appendChatMessage(dst []byte, m rawjson.Value) []byte {
 
 // readOpenAI reads the usage of Chat or Responses, in which the input includes what
 // came from the cache.
-func (u *Usage) readOpenAI(v rawjson.Value) {
+func readOpenAIUsage(u *protocol.Usage, v rawjson.Value) {
 	if v.Kind() != rawjson.Object {
 		return
 	}
-	*u = Usage{HasUsage: true}
+	*u = protocol.Usage{HasUsage: true}
 	details, output := v.Get("prompt_tokens_details"), v.Get("completion_tokens_details")
 	protocol.SetCount(&u.Input, v.Get("prompt_tokens"))
 	protocol.SetCount(&u.Output, v.Get("completion_tokens"))

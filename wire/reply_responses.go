@@ -6,13 +6,13 @@ import (
 )
 
 // readResponses reads a response object from a body or an event.
-func (r *Reply) readResponses(root rawjson.Value) error {
+func readResponses(r *protocol.Reply, root rawjson.Value) error {
 	output := root.Get("output")
 	if output.Kind() != rawjson.Array {
 		return protocol.In(protocol.Wrong(output, "an array"), "output")
 	}
-	r.readStatus(root)
-	if err := (&protocol.Reader{Most: MaxParts}).Few(output, output.Len(), "items"); err != nil {
+	readStatus(r, root)
+	if err := (&protocol.Reader{Most: protocol.MaxParts}).Few(output, output.Len(), "items"); err != nil {
 		return protocol.In(err, "output")
 	}
 	for item := range output.Elems() {
@@ -26,15 +26,15 @@ func (r *Reply) readResponses(root rawjson.Value) error {
 }
 
 // readStatus reads everything except the output.
-func (r *Reply) readStatus(root rawjson.Value) {
-	r.Usage.readOpenAI(root.Get("usage"))
+func readStatus(r *protocol.Reply, root rawjson.Value) {
+	readOpenAIUsage(&r.Usage, root.Get("usage"))
 	r.Stop = root.Get("status").Str()
 	if reason := root.Get("incomplete_details").Get("reason"); reason.Kind() == rawjson.String {
 		r.Stop += ": " + reason.Str()
 	}
 	if e := root.Get("error"); e.Kind() == rawjson.Object {
-		r.Error = wrapError(e)
+		r.Error = protocol.WrapError(e)
 	} else if r.Stop == "failed" {
-		r.Error = &ReplyError{Message: "the response failed", Raw: []byte(`{"error":{"message":"the response failed"}}`)}
+		r.Error = &protocol.ReplyError{Message: "the response failed", Raw: []byte(`{"error":{"message":"the response failed"}}`)}
 	}
 }

@@ -192,6 +192,9 @@ func responsesProtocol() *Protocol {
 		Tools:        []string{"tools"},
 		NamesReplies: true,
 		Encode:       encodeResponses,
+		Reply:        readResponses,
+		StreamType:   protocol.EventStream,
+		NewStream:    func() protocol.Assembly { return new(responsesStream) },
 		Bare:         responsesBare,
 		Refusal:      openAIRefusal,
 	}

@@ -27,12 +27,10 @@ type StreamReader struct {
 	// nothing more is kept, as beyond Limit. A negative n returns bytes.
 	Take func(n int) bool
 
-	granted  int // by Take
-	reply    Reply
-	assembly assembly
-	ended    bool // the protocol's last event was seen
-	kept     int
-	over     bool // Limit was reached
+	format   Format
+	stream   protocol.Stream
+	assembly protocol.Assembly
+	byLine   bool // each line is an event
 	lost     bool // an event could not be read
 
 	doc     rawjson.Doc
@@ -47,41 +45,28 @@ type StreamReader struct {
 	early   bool // the current event was read before its end, by Reply
 }
 
-// assembly combines a protocol's events.
-type assembly interface {
-	// read processes one event. Its values are invalid afterwards.
-	read(r *StreamReader, name []byte, event rawjson.Value)
-	// write stores the result in a reply.
-	write(reply *Reply)
-}
-
-// NewStreamReader returns a reader for a stream of Anthropic, Responses or, for any
-// other format, Chat events.
+// NewStreamReader returns a reader for a stream of a protocol's events; those of Chat for a
+// format that is no protocol's.
 func NewStreamReader(f Format) *StreamReader {
-	r := &StreamReader{reply: Reply{Format: f}}
-	switch f {
-	case Anthropic:
-		r.assembly = new(anthropicStream)
-	case Responses:
-		r.assembly = new(responsesStream)
-	default:
-		r.reply.Format, r.assembly = Chat, new(chatStream)
+	if !f.IsProtocol() {
+		f = Chat
 	}
-	return r
+	p := f.Protocol()
+	return &StreamReader{format: f, assembly: p.NewStream(), byLine: p.StreamType != protocol.EventStream}
 }
 
 // Reply returns the reply as received so far. It is meant for the end of the stream and
 // takes time proportional to what arrived. Later writes do not change the result.
 func (r *StreamReader) Reply() *Reply {
 	r.readUnfinished()
-	reply := r.reply
-	reply.Notes = append([]string(nil), r.reply.Notes...)
-	r.assembly.write(&reply)
-	if r.over {
-		reply.note("over the limit of bytes: the rest was not kept", nil)
+	reply := r.stream.Reply
+	reply.Notes = append([]string(nil), reply.Notes...)
+	replied := r.assembly.Write(&reply)
+	if r.stream.Over {
+		reply.Note("over the limit of bytes: the rest was not kept", nil)
 	}
-	reply.Complete = r.ended && !reply.Pending && !r.over && !r.lost && reply.Error == nil && (reply.Message != nil || reply.Format == Responses)
-	return &reply
+	reply.Complete = replied && r.stream.Ended && !reply.Pending && !r.stream.Over && !r.lost && reply.Error == nil
+	return replyOf(r.format, &reply)
 }
 
 // Write processes the next bytes of the stream, split anywhere.
@@ -144,24 +129,22 @@ func (r *StreamReader) fits(n int) bool {
 
 // passOver skips the current event, and with it the rest of the reply.
 func (r *StreamReader) passOver() {
-	r.cut, r.over = true, true
+	r.cut, r.stream.Over = true, true
 	r.freeBuffers()
 }
 
 // freeBuffers gives back the memory of line and data.
 func (r *StreamReader) freeBuffers() {
 	r.line, r.data = nil, nil
-	if back := r.granted - r.kept; back > 0 {
-		r.Take(-back)
-		r.granted = r.kept
-	}
+	r.stream.Return()
 }
 
 // extend appends to line or data.
 func (r *StreamReader) extend(dst, p []byte) []byte {
 	if need := len(dst) + len(p); need > cap(dst) {
 		size := max(2*cap(dst), need, 512)
-		if !r.granting(size - cap(dst)) {
+		r.account()
+		if !r.stream.Grants(size - cap(dst)) {
 			r.passOver()
 			return nil
 		}
@@ -170,26 +153,16 @@ func (r *StreamReader) extend(dst, p []byte) []byte {
 	return append(dst, p...)
 }
 
-// granting reports whether n more bytes may be held.
-func (r *StreamReader) granting(n int) bool {
-	const first, step = 16 << 10, 1 << 20
-	need := r.kept + cap(r.line) + cap(r.data) + n
-	if need <= r.granted || r.Take == nil {
-		return true
-	}
-	more := max(need-r.granted, min(max(r.granted, first), step))
-	if !r.Take(more) {
-		return false
-	}
-	r.granted += more
-	return true
-}
-
 // Over reports whether the reply exceeded what may be kept.
-func (r *StreamReader) Over() bool { return r.over }
+func (r *StreamReader) Over() bool { return r.stream.Over }
 
 // Kept returns the number of bytes kept so far.
-func (r *StreamReader) Kept() int { return r.kept }
+func (r *StreamReader) Kept() int { return r.stream.Kept }
+
+// account tells the stream what it is bounded by.
+func (r *StreamReader) account() {
+	r.stream.Limit, r.stream.Take, r.stream.Buffered = r.limit(), r.Take, cap(r.line)+cap(r.data)
+}
 
 func (r *StreamReader) limit() int {
 	if r.Limit > 0 {
@@ -215,6 +188,11 @@ func (r *StreamReader) endLine(piece []byte) {
 	line = r.trimMark(line)
 	r.begun = true
 	if len(line) == 0 {
+		r.endEvent()
+		return
+	}
+	if r.byLine {
+		r.addData(line)
 		r.endEvent()
 		return
 	}
@@ -265,7 +243,7 @@ func (r *StreamReader) addData(value []byte) {
 // endEvent reads the event whose lines are complete.
 func (r *StreamReader) endEvent() {
 	if len(r.data) > 0 && !r.cut && !r.early && !r.readEvent(r.event, r.data) {
-		r.reply.note("an event is not JSON", nil)
+		r.stream.Reply.Note("an event is not JSON", nil)
 		r.lost = r.lost || r.data[0] == '{' // other text carries nothing
 	}
 	r.event, r.data, r.hasData = r.event[:0], r.data[:0], false
@@ -281,7 +259,9 @@ func (r *StreamReader) readUnfinished() {
 		return
 	}
 	data, event := r.data, r.event
-	if name, value := cutLine(r.trimMark(r.line)); string(name) == "data" {
+	if r.byLine {
+		data = r.trimMark(r.line)
+	} else if name, value := cutLine(r.trimMark(r.line)); string(name) == "data" {
 		if r.hasData {
 			value = slices.Concat(data, []byte{'\n'}, value)
 		}
@@ -301,8 +281,7 @@ func (r *StreamReader) readEvent(name, data []byte) bool {
 	}
 	if err != nil {
 		if bytes.Equal(bytes.TrimSpace(data), done) {
-			// Gateways add it to streams of other protocols, too, at any point.
-			r.ended = r.ended || r.reply.Format == Chat
+			r.assembly.Done(&r.stream)
 			return true
 		}
 		return false
@@ -311,7 +290,8 @@ func (r *StreamReader) readEvent(name, data []byte) bool {
 	if root.Kind() != rawjson.Object {
 		return false
 	}
-	r.assembly.read(r, name, root)
+	r.account()
+	r.assembly.Read(&r.stream, name, root)
 	return true
 }
 
@@ -346,56 +326,4 @@ func surrogate(s []byte) uint64 {
 		return 0
 	}
 	return half
-}
-
-// fail keeps the first error.
-func (r *StreamReader) fail(e *ReplyError) {
-	if r.reply.Error == nil && e != nil {
-		r.reply.Error = e
-	}
-}
-
-// structure is the accounted cost of a block, call, item or part besides its bytes.
-const structure = 256
-
-// room reports whether n more bytes may be kept. Once they may not, nothing more is
-// kept, so that there are no gaps.
-func (r *StreamReader) room(n int) bool {
-	if r.over || r.kept+n > r.limit() || !r.granting(n) {
-		r.over = true
-		return false
-	}
-	r.kept += n
-	return true
-}
-
-// keep appends b to kept bytes.
-func (r *StreamReader) keep(dst, b []byte) []byte {
-	if len(b) == 0 || !r.room(len(b)) {
-		return dst
-	}
-	return append(dst, b...)
-}
-
-// keepElement appends a list element to kept bytes.
-func (r *StreamReader) keepElement(dst, b []byte) []byte {
-	if len(b) == 0 || !r.room(len(b)+1) {
-		return dst
-	}
-	if len(dst) > 0 {
-		dst = append(dst, ',')
-	}
-	return append(dst, b...)
-}
-
-// newest returns the latest element with an index: servers do not always count from 0,
-// and may use an index twice.
-func newest[T interface{ number() int64 }](list []T, index int64) (found T) {
-	const reach = 128
-	for i := len(list) - 1; i >= max(0, len(list)-reach); i-- {
-		if list[i].number() == index {
-			return list[i]
-		}
-	}
-	return found
 }

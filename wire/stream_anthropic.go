@@ -21,7 +21,7 @@ type anthropicBlock struct {
 	added [members][]byte
 }
 
-func (b *anthropicBlock) number() int64 { return b.index }
+func (b *anthropicBlock) Index() int64 { return b.index }
 
 // The members of blocks that deltas add to.
 const (
@@ -37,7 +37,7 @@ const (
 
 var memberNames = [members]string{"text", "thinking", "signature", "input", "citations", "content", "encrypted_content"}
 
-func (s *anthropicStream) read(r *StreamReader, name []byte, event rawjson.Value) {
+func (s *anthropicStream) Read(r *protocol.Stream, name []byte, event rawjson.Value) {
 	var kind, index, message, block, delta, usage rawjson.Value
 	for k, v := range event.Members() {
 		switch string(protocol.Key(k)) {
@@ -60,18 +60,18 @@ func (s *anthropicStream) read(r *StreamReader, name []byte, event rawjson.Value
 	}
 	switch string(name) {
 	case "content_block_delta":
-		if b := newest(s.blocks, protocol.Number(index)); b != nil {
+		if b := protocol.Newest(s.blocks, protocol.Number(index)); b != nil {
 			b.add(r, delta)
-		} else if !r.over {
-			r.reply.note("a delta of a block that never began", nil)
+		} else if !r.Over {
+			r.Reply.Note("a delta of a block that never began", nil)
 		}
 	case "content_block_start":
 		s.start(r, protocol.Number(index), block)
 	case "message_start":
 		s.begun = true
-		protocol.SetFirst(&r.reply.ID, message.Get("id"))
-		protocol.SetFirst(&r.reply.Model, message.Get("model"))
-		r.reply.Usage.readAnthropic(message.Get("usage"))
+		protocol.SetFirst(&r.Reply.ID, message.Get("id"))
+		protocol.SetFirst(&r.Reply.Model, message.Get("model"))
+		readAnthropicUsage(&r.Reply.Usage, message.Get("usage"))
 		var i int64
 		for b := range message.Get("content").Elems() {
 			s.start(r, i, b)
@@ -79,37 +79,37 @@ func (s *anthropicStream) read(r *StreamReader, name []byte, event rawjson.Value
 		}
 	case "message_delta":
 		if stop := delta.Get("stop_reason"); stop.Kind() == rawjson.String {
-			r.reply.Stop = stop.Str()
+			r.Reply.Stop = stop.Str()
 		}
-		r.reply.Usage.readAnthropic(usage)
+		readAnthropicUsage(&r.Reply.Usage, usage)
 	case "message_stop":
-		r.ended = true
+		r.Ended = true
 	case "error":
-		r.fail(streamError(event))
+		r.Fail(protocol.StreamError(event))
 	case "ping", "content_block_stop":
 	default:
-		r.reply.note("an unknown event: ", name)
+		r.Reply.Note("an unknown event: ", name)
 	}
 }
 
-func (s *anthropicStream) start(r *StreamReader, index int64, block rawjson.Value) {
-	if block.Kind() != rawjson.Object || !r.room(structure) {
+func (s *anthropicStream) start(r *protocol.Stream, index int64, block rawjson.Value) {
+	if block.Kind() != rawjson.Object || !r.Room(protocol.Structure) {
 		return
 	}
 	s.begun = true
-	start := r.keep(nil, block.Raw())
+	start := r.Keep(nil, block.Raw())
 	if start == nil {
 		return
 	}
 	s.blocks = append(s.blocks, &anthropicBlock{index: index, start: start})
 	if block.Get("type").EqualStr("fallback") { // another model continues
 		if to := block.Get("to").Get("model"); to.Kind() == rawjson.String {
-			r.reply.Model = to.Str()
+			r.Reply.Model = to.Str()
 		}
 	}
 }
 
-func (b *anthropicBlock) add(r *StreamReader, delta rawjson.Value) {
+func (b *anthropicBlock) add(r *protocol.Stream, delta rawjson.Value) {
 	kind := delta.Get("type")
 	switch string(kind.Raw()) {
 	case `"text_delta"`:
@@ -120,41 +120,44 @@ func (b *anthropicBlock) add(r *StreamReader, delta rawjson.Value) {
 		b.text(r, memberSignature, delta)
 	case `"input_json_delta"`:
 		part := delta.Get("partial_json")
-		if n := len(part.Raw()); part.Kind() == rawjson.String && n > 2 && r.room(n) {
+		if n := len(part.Raw()); part.Kind() == rawjson.String && n > 2 && r.Room(n) {
 			b.added[memberInput] = part.AppendStr(b.added[memberInput])
 		}
 	case `"citations_delta"`:
-		b.added[memberCitations] = r.keepElement(b.added[memberCitations], delta.Get("citation").Raw())
+		b.added[memberCitations] = r.KeepElement(b.added[memberCitations], delta.Get("citation").Raw())
 	case `"compaction_delta"`:
 		for _, m := range []int{memberContent, memberEncrypted} {
 			if v := delta.Get(memberNames[m]); v.Exists() && v.Kind() != rawjson.Null {
-				b.added[m] = r.keep(nil, v.Raw())
+				b.added[m] = r.Keep(nil, v.Raw())
 			}
 		}
 	default:
-		r.reply.note("an unknown delta: ", kind.Raw())
+		r.Reply.Note("an unknown delta: ", kind.Raw())
 	}
 }
 
 // text appends to a string, which may have begun with the block.
-func (b *anthropicBlock) text(r *StreamReader, member int, delta rawjson.Value) {
+func (b *anthropicBlock) text(r *protocol.Stream, member int, delta rawjson.Value) {
 	more := delta.Get(memberNames[member])
-	if more.Kind() != rawjson.String || r.over {
+	if more.Kind() != rawjson.String || r.Over {
 		return
 	}
 	if b.added[member] == nil && len(more.Raw()) > 2 {
 		if doc, err := rawjson.Parse(b.start, rawjson.Limits{}); err == nil {
 			if v := doc.Root().Get(memberNames[member]); v.Kind() == rawjson.String {
-				b.added[member] = r.keep(nil, protocol.Inner(v))
+				b.added[member] = r.Keep(nil, protocol.Inner(v))
 			}
 		}
 	}
-	b.added[member] = r.keep(b.added[member], protocol.Inner(more))
+	b.added[member] = r.Keep(b.added[member], protocol.Inner(more))
 }
 
-func (s *anthropicStream) write(reply *Reply) {
+// Done implements protocol.Assembly: the protocol has an event for the end.
+func (s *anthropicStream) Done(*protocol.Stream) {}
+
+func (s *anthropicStream) Write(reply *protocol.Reply) bool {
 	if !s.begun {
-		return
+		return false
 	}
 	out := []byte(`{"role":"assistant","content":[`)
 	for i, b := range s.blocks {
@@ -164,10 +167,11 @@ func (s *anthropicStream) write(reply *Reply) {
 		out = b.appendTo(out, reply)
 	}
 	reply.Message = append(out, "]}"...)
+	return true
 }
 
-func (b *anthropicBlock) appendTo(dst []byte, reply *Reply) []byte {
-	var with []replaced
+func (b *anthropicBlock) appendTo(dst []byte, reply *protocol.Reply) []byte {
+	var with []protocol.Replaced
 	for m, added := range b.added {
 		if added == nil {
 			continue
@@ -179,33 +183,13 @@ func (b *anthropicBlock) appendTo(dst []byte, reply *Reply) []byte {
 			added = bytes.TrimSpace(added)
 			if _, err := rawjson.Parse(added, rawjson.Limits{}); err != nil {
 				// A request accepts only JSON here; SDKs do the same.
-				reply.note("the input of a call is not JSON", nil)
+				reply.Note("the input of a call is not JSON", nil)
 				added = []byte("{}")
 			}
 		case memberCitations:
-			added = joinList(b.start, memberNames[m], added)
+			added = protocol.JoinList(b.start, memberNames[m], added)
 		}
-		with = append(with, replaced{memberNames[m], added})
+		with = append(with, protocol.Replaced{Name: memberNames[m], Value: added})
 	}
-	return appendReplaced(dst, b.start, with)
-}
-
-// joinList returns an object's list with more elements appended.
-func joinList(object []byte, name string, more []byte) []byte {
-	out := []byte{'['}
-	if doc, err := rawjson.Parse(object, rawjson.Limits{}); err == nil {
-		if list := doc.Root().Get(name); list.Kind() == rawjson.Array && list.First().Exists() {
-			raw := list.Raw()
-			out = append(append(out, raw[1:len(raw)-1]...), ',')
-		}
-	}
-	return append(append(out, more...), ']')
-}
-
-// streamError returns the error of an event that is or contains one.
-func streamError(event rawjson.Value) *ReplyError {
-	if e := event.Get("error"); e.Kind() == rawjson.Object || e.Kind() == rawjson.String {
-		return wrapError(e)
-	}
-	return wrapError(event)
+	return protocol.AppendReplaced(dst, b.start, with)
 }

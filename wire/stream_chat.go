@@ -37,9 +37,9 @@ type chatCall struct {
 	original []byte // the type if it is neither function nor custom
 }
 
-func (c *chatCall) number() int64 { return c.index }
+func (c *chatCall) Index() int64 { return c.index }
 
-func (s *chatStream) read(r *StreamReader, name []byte, chunk rawjson.Value) {
+func (s *chatStream) Read(r *protocol.Stream, name []byte, chunk rawjson.Value) {
 	failed := string(name) == "error"
 	for k, v := range chunk.Members() {
 		switch string(protocol.Key(k)) {
@@ -48,13 +48,13 @@ func (s *chatStream) read(r *StreamReader, name []byte, chunk rawjson.Value) {
 				s.choice(r, c)
 			}
 		case "id":
-			protocol.SetFirst(&r.reply.ID, v)
+			protocol.SetFirst(&r.Reply.ID, v)
 		case "model":
-			protocol.SetFirst(&r.reply.Model, v)
+			protocol.SetFirst(&r.Reply.Model, v)
 		case "usage":
-			r.reply.Usage.readOpenAI(v)
+			readOpenAIUsage(&r.Reply.Usage, v)
 		case "x_groq":
-			r.reply.Usage.readOpenAI(v.Get("usage"))
+			readOpenAIUsage(&r.Reply.Usage, v.Get("usage"))
 		case "error":
 			failed = failed || v.Kind() != rawjson.Null
 		case "object":
@@ -62,19 +62,19 @@ func (s *chatStream) read(r *StreamReader, name []byte, chunk rawjson.Value) {
 		}
 	}
 	if failed {
-		r.fail(streamError(chunk))
+		r.Fail(protocol.StreamError(chunk))
 	}
 }
 
-func (s *chatStream) choice(r *StreamReader, c rawjson.Value) {
+func (s *chatStream) choice(r *protocol.Stream, c rawjson.Value) {
 	if protocol.Number(c.Get("index")) != 0 {
-		r.reply.note("not kept: choices beside the first", nil)
+		r.Reply.Note("not kept: choices beside the first", nil)
 		return
 	}
 	s.begun = true
 	if stop := c.Get("finish_reason"); stop.Kind() == rawjson.String {
-		r.reply.Stop = stop.Str()
-		r.ended = true
+		r.Reply.Stop = stop.Str()
+		r.Ended = true
 	}
 	for k, v := range c.Get("delta").Members() {
 		if v.Kind() == rawjson.Null {
@@ -84,31 +84,31 @@ func (s *chatStream) choice(r *StreamReader, c rawjson.Value) {
 		case "content":
 			s.content(r, v)
 		case "refusal":
-			s.refusal = r.keep(s.refusal, between(v))
+			s.refusal = r.Keep(s.refusal, between(v))
 		case "reasoning_content":
-			s.reasoning[0] = r.keep(s.reasoning[0], between(v))
+			s.reasoning[0] = r.Keep(s.reasoning[0], between(v))
 		case "reasoning":
-			s.reasoning[1] = r.keep(s.reasoning[1], between(v))
+			s.reasoning[1] = r.Keep(s.reasoning[1], between(v))
 		case "reasoning_details":
 			for e := range v.Elems() {
-				s.details = r.keepElement(s.details, e.Raw())
+				s.details = r.KeepElement(s.details, e.Raw())
 			}
 		case "tool_calls":
 			for e := range v.Elems() {
 				s.call(r, e)
 			}
 		case "function_call":
-			if s.function == nil && r.room(structure) {
+			if s.function == nil && r.Room(protocol.Structure) {
 				s.function = new(chatCall)
 			}
 			s.function.add(r, v, "arguments")
 		case "audio":
 			if id := v.Get("id"); id.Kind() == rawjson.String && s.audio == nil {
-				s.audio = r.keep(nil, id.Raw())
+				s.audio = r.Keep(nil, id.Raw())
 			}
 		case "role", "annotations":
 		default:
-			r.reply.note("an unknown member of a delta: ", name)
+			r.Reply.Note("an unknown member of a delta: ", name)
 		}
 	}
 }
@@ -122,21 +122,21 @@ func between(v rawjson.Value) []byte {
 }
 
 // content appends text, or parts if the server streams parts.
-func (s *chatStream) content(r *StreamReader, v rawjson.Value) {
+func (s *chatStream) content(r *protocol.Stream, v rawjson.Value) {
 	if v.Kind() == rawjson.String {
 		s.hasText = true
-		s.text = r.keep(s.text, protocol.Inner(v))
+		s.text = r.Keep(s.text, protocol.Inner(v))
 		return
 	}
 	for e := range v.Elems() {
 		s.endText(r)
-		s.parts = r.keepElement(s.parts, e.Raw())
+		s.parts = r.KeepElement(s.parts, e.Raw())
 	}
 }
 
 // endText turns the text so far into a part.
-func (s *chatStream) endText(r *StreamReader) {
-	if len(s.text) > 0 && r.room(len(textPart)) {
+func (s *chatStream) endText(r *protocol.Stream) {
+	if len(s.text) > 0 && r.Room(len(textPart)) {
 		s.parts = appendTextPart(s.parts, s.text)
 		s.text = nil
 	}
@@ -152,7 +152,7 @@ func appendTextPart(parts, text []byte) []byte {
 	return append(protocol.AppendQuoted(parts, text), '}')
 }
 
-func (s *chatStream) call(r *StreamReader, v rawjson.Value) {
+func (s *chatStream) call(r *protocol.Stream, v rawjson.Value) {
 	if v.Kind() != rawjson.Object {
 		return
 	}
@@ -172,19 +172,19 @@ func (s *chatStream) call(r *StreamReader, v rawjson.Value) {
 			custom = m
 		}
 	}
-	c := newest(s.calls, index)
+	c := protocol.Newest(s.calls, index)
 	if c == nil || c.another(id, function, custom) {
-		if !r.room(structure) {
+		if !r.Room(protocol.Structure) {
 			return
 		}
 		c = &chatCall{index: index}
 		s.calls = append(s.calls, c)
 	}
 	if len(between(id)) > 0 && !bytes.Equal(c.id, id.Raw()) {
-		c.id = r.keep(nil, id.Raw())
+		c.id = r.Keep(nil, id.Raw())
 	}
 	if t := kind.Raw(); len(t) > 2 && !kind.EqualStr("function") && !bytes.Equal(c.original, t) {
-		c.original = r.keep(nil, t)
+		c.original = r.Keep(nil, t)
 	}
 	if custom.Kind() == rawjson.Object {
 		c.custom = true
@@ -196,7 +196,7 @@ func (s *chatStream) call(r *StreamReader, v rawjson.Value) {
 		case "index", "id", "type", "function", "custom":
 		default:
 			// These are small, and servers may repeat them.
-			if m.Kind() != rawjson.Null && len(c.others) < 1<<12 && !bytes.Contains(c.others, k.Raw()) && r.room(len(k.Raw())+len(m.Raw())+2) {
+			if m.Kind() != rawjson.Null && len(c.others) < 1<<12 && !bytes.Contains(c.others, k.Raw()) && r.Room(len(k.Raw())+len(m.Raw())+2) {
 				c.others = append(append(append(append(c.others, ','), k.Raw()...), ':'), m.Raw()...)
 			}
 		}
@@ -212,26 +212,29 @@ func (c *chatCall) another(id, function, custom rawjson.Value) bool {
 }
 
 // add appends a piece of the name and of the arguments.
-func (c *chatCall) add(r *StreamReader, v rawjson.Value, args string) {
+func (c *chatCall) add(r *protocol.Stream, v rawjson.Value, args string) {
 	if c == nil || v.Kind() != rawjson.Object {
 		return
 	}
 	// A server that repeats the name means the same one.
 	if name := between(v.Get("name")); !bytes.Equal(name, c.name) {
-		c.name = r.keep(c.name, name)
+		c.name = r.Keep(c.name, name)
 	}
 	switch a := v.Get(args); a.Kind() {
 	case rawjson.String:
-		c.args = r.keep(c.args, protocol.Inner(a))
+		c.args = r.Keep(c.args, protocol.Inner(a))
 	case rawjson.Object: // outside the protocol, but the meaning is clear
 		quoted := chat.Quote(string(a.Raw()))
-		c.args = r.keep(c.args, quoted[1:len(quoted)-1])
+		c.args = r.Keep(c.args, quoted[1:len(quoted)-1])
 	}
 }
 
-func (s *chatStream) write(reply *Reply) {
+// Done implements protocol.Assembly.
+func (s *chatStream) Done(r *protocol.Stream) { r.Ended = true }
+
+func (s *chatStream) Write(reply *protocol.Reply) bool {
 	if !s.begun {
-		return
+		return false
 	}
 	w := &protocol.Writer{Out: []byte(`{"role":"assistant"`)}
 	w.Member("content")
@@ -279,6 +282,7 @@ func (s *chatStream) write(reply *Reply) {
 	}
 	w.Raw("}")
 	reply.Message = w.Out
+	return true
 }
 
 func encodeCall(w *protocol.Writer, c *chatCall) {

@@ -28,7 +28,7 @@ type responsesItemStream struct {
 	parts  []*responsesPartStream
 }
 
-func (i *responsesItemStream) number() int64 { return i.index }
+func (i *responsesItemStream) Index() int64 { return i.index }
 
 // responsesPartStream is an element of an item's content or summary being assembled.
 type responsesPartStream struct {
@@ -46,7 +46,7 @@ type responsesEvent struct {
 	kind, response, item, part, output, content, summary, delta, annotation, id rawjson.Value
 }
 
-func (s *responsesStream) read(r *StreamReader, name []byte, event rawjson.Value) {
+func (s *responsesStream) Read(r *protocol.Stream, name []byte, event rawjson.Value) {
 	var e responsesEvent
 	for k, v := range event.Members() {
 		switch string(protocol.Key(k)) {
@@ -110,22 +110,22 @@ func (s *responsesStream) read(r *StreamReader, name []byte, event rawjson.Value
 		s.setPart(r, &e, true)
 	case "response.output_text.annotation.added":
 		if p := s.part(r, &e, "content", ""); p != nil {
-			p.annotations = r.keepElement(p.annotations, e.annotation.Raw())
+			p.annotations = r.KeepElement(p.annotations, e.annotation.Raw())
 		}
 	case "response.output_item.added":
 		s.setItem(r, &e, false)
 	case "response.output_item.done":
 		s.setItem(r, &e, true)
 	case "response.created", "response.in_progress", "response.queued":
-		protocol.SetFirst(&r.reply.ID, e.response.Get("id"))
-		protocol.SetFirst(&r.reply.Model, e.response.Get("model"))
+		protocol.SetFirst(&r.Reply.ID, e.response.Get("id"))
+		protocol.SetFirst(&r.Reply.Model, e.response.Get("model"))
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		s.end(r, string(name), e.response)
 	case "error":
-		r.fail(streamError(event))
+		r.Fail(protocol.StreamError(event))
 	default:
 		if !progress(string(name)) {
-			r.reply.note("an unknown event: ", name)
+			r.Reply.Note("an unknown event: ", name)
 		}
 	}
 }
@@ -146,58 +146,58 @@ func progress(name string) bool {
 }
 
 // end processes the last event.
-func (s *responsesStream) end(r *StreamReader, name string, response rawjson.Value) {
-	protocol.SetFirst(&r.reply.ID, response.Get("id"))
+func (s *responsesStream) end(r *protocol.Stream, name string, response rawjson.Value) {
+	protocol.SetFirst(&r.Reply.ID, response.Get("id"))
 	if m := response.Get("model"); m.Kind() == rawjson.String {
-		r.reply.Model = m.Str()
+		r.Reply.Model = m.Str()
 	}
-	failed := r.reply.Error
-	r.reply.readStatus(response)
+	failed := r.Reply.Error
+	readStatus(&r.Reply, response)
 	if failed != nil {
-		r.reply.Error = failed
+		r.Reply.Error = failed
 	}
-	if r.reply.Stop == "" {
-		r.reply.Stop = strings.TrimPrefix(name, "response.")
+	if r.Reply.Stop == "" {
+		r.Reply.Stop = strings.TrimPrefix(name, "response.")
 	}
-	if name == "response.failed" && r.reply.Error == nil {
-		r.fail(&ReplyError{Message: "the response failed", Raw: []byte(`{"error":{"message":"the response failed"}}`)})
+	if name == "response.failed" && r.Reply.Error == nil {
+		r.Fail(&protocol.ReplyError{Message: "the response failed", Raw: []byte(`{"error":{"message":"the response failed"}}`)})
 	}
-	r.ended, r.reply.Pending = true, name == "response.cancelled"
+	r.Ended, r.Reply.Pending = true, name == "response.cancelled"
 	output := response.Get("output")
 	if !output.First().Exists() {
 		return
 	}
 	for _, i := range s.items { // the last event repeats them
-		r.kept -= i.kept
+		r.Kept -= i.kept
 	}
 	s.items, s.final = nil, nil
 	for v := range output.Elems() {
-		if v.Kind() == rawjson.Object && r.room(len(v.Raw())+structure) {
+		if v.Kind() == rawjson.Object && r.Room(len(v.Raw())+protocol.Structure) {
 			s.final = append(s.final, slices.Clone(v.Raw()))
 		}
 	}
 }
 
 // setItem stores an item at its beginning or end.
-func (s *responsesStream) setItem(r *StreamReader, e *responsesEvent, whole bool) {
+func (s *responsesStream) setItem(r *protocol.Stream, e *responsesEvent, whole bool) {
 	if e.item.Kind() != rawjson.Object {
 		return
 	}
 	raw := e.item.Raw()
-	item := newest(s.items, protocol.Number(e.output))
+	item := protocol.Newest(s.items, protocol.Number(e.output))
 	// Not every server numbers items: a different id is a different item.
 	begins := item == nil || !whole || item.whole && !item.same(e.item)
 	if !begins {
-		r.kept -= item.kept
+		r.Kept -= item.kept
 	}
-	if !r.room(len(raw) + structure) {
+	if !r.Room(len(raw) + protocol.Structure) {
 		return
 	}
 	if begins {
 		item = new(responsesItemStream)
 		s.items = append(s.items, item)
 	}
-	*item = responsesItemStream{index: protocol.Number(e.output), raw: slices.Clone(raw), whole: whole, kept: len(raw) + structure}
+	*item = responsesItemStream{index: protocol.Number(e.output), raw: slices.Clone(raw), whole: whole, kept: len(raw) + protocol.Structure}
 }
 
 // same reports whether v is the same item again.
@@ -208,18 +208,18 @@ func (i *responsesItemStream) same(v rawjson.Value) bool {
 }
 
 // item returns the item of an event, or creates it if the server did not announce it.
-func (s *responsesStream) item(r *StreamReader, e *responsesEvent, otherwise string) *responsesItemStream {
-	item := newest(s.items, protocol.Number(e.output))
-	if item == nil && otherwise != "" && r.room(structure+len(otherwise)+len(e.id.Raw())) {
+func (s *responsesStream) item(r *protocol.Stream, e *responsesEvent, otherwise string) *responsesItemStream {
+	item := protocol.Newest(s.items, protocol.Number(e.output))
+	if item == nil && otherwise != "" && r.Room(protocol.Structure+len(otherwise)+len(e.id.Raw())) {
 		item = &responsesItemStream{index: protocol.Number(e.output), raw: []byte(otherwise)}
 		if e.id.Kind() == rawjson.String {
-			item.raw = appendReplaced(nil, item.raw, []replaced{{"id", e.id.Raw()}})
+			item.raw = protocol.AppendReplaced(nil, item.raw, []protocol.Replaced{{Name: "id", Value: e.id.Raw()}})
 		}
 		s.items = append(s.items, item)
 	}
 	if item == nil {
-		if !r.over {
-			r.reply.note("a delta of an item that never began", nil)
+		if !r.Over {
+			r.Reply.Note("a delta of an item that never began", nil)
 		}
 		return nil
 	}
@@ -231,7 +231,7 @@ func (s *responsesStream) item(r *StreamReader, e *responsesEvent, otherwise str
 
 // part returns the part of an event. If the server did not announce it, it begins
 // with raw, or is nil if raw is "".
-func (s *responsesStream) part(r *StreamReader, e *responsesEvent, list, raw string) *responsesPartStream {
+func (s *responsesStream) part(r *protocol.Stream, e *responsesEvent, list, raw string) *responsesPartStream {
 	const message, reasoning = `{"type":"message","role":"assistant","content":[]}`, `{"type":"reasoning","summary":[]}`
 	otherwise, index := message, protocol.Number(e.content)
 	if list == "summary" {
@@ -253,17 +253,17 @@ func (s *responsesStream) part(r *StreamReader, e *responsesEvent, list, raw str
 			return p
 		}
 	}
-	if raw == "" || !r.room(structure+len(raw)) {
+	if raw == "" || !r.Room(protocol.Structure+len(raw)) {
 		return nil
 	}
 	p := &responsesPartStream{list: list, index: index, raw: []byte(raw)}
 	item.parts = append(item.parts, p)
-	item.kept += structure + len(raw)
+	item.kept += protocol.Structure + len(raw)
 	return p
 }
 
 // addText appends to a part's text, or sets all of it.
-func (s *responsesStream) addText(r *StreamReader, e *responsesEvent, list, raw, member string, text rawjson.Value, whole bool) {
+func (s *responsesStream) addText(r *protocol.Stream, e *responsesEvent, list, raw, member string, text rawjson.Value, whole bool) {
 	p := s.part(r, e, list, raw)
 	if p == nil || p.whole || text.Kind() != rawjson.String {
 		return
@@ -273,7 +273,7 @@ func (s *responsesStream) addText(r *StreamReader, e *responsesEvent, list, raw,
 }
 
 // addArguments appends to the text of a call, or sets all of it.
-func (s *responsesStream) addArguments(r *StreamReader, e *responsesEvent, member string, text rawjson.Value, whole bool) {
+func (s *responsesStream) addArguments(r *protocol.Stream, e *responsesEvent, member string, text rawjson.Value, whole bool) {
 	item := s.item(r, e, "")
 	if item == nil || text.Kind() != rawjson.String {
 		return
@@ -283,22 +283,22 @@ func (s *responsesStream) addArguments(r *StreamReader, e *responsesEvent, membe
 }
 
 // add appends more to a text of the event's item, or replaces the text with it.
-func (s *responsesStream) add(r *StreamReader, e *responsesEvent, text, more []byte, whole bool) []byte {
+func (s *responsesStream) add(r *protocol.Stream, e *responsesEvent, text, more []byte, whole bool) []byte {
 	if len(more) == 0 {
 		return text
 	}
-	before := r.kept
+	before := r.Kept
 	if whole {
-		r.kept -= len(text)
+		r.Kept -= len(text)
 		text = nil
 	}
-	text = r.keep(text, more)
-	newest(s.items, protocol.Number(e.output)).kept += r.kept - before
+	text = r.Keep(text, more)
+	protocol.Newest(s.items, protocol.Number(e.output)).kept += r.Kept - before
 	return text
 }
 
 // setPart stores a part at its beginning or end.
-func (s *responsesStream) setPart(r *StreamReader, e *responsesEvent, whole bool) {
+func (s *responsesStream) setPart(r *protocol.Stream, e *responsesEvent, whole bool) {
 	list := "content"
 	if e.summary.Exists() {
 		list = "summary"
@@ -315,38 +315,42 @@ func (s *responsesStream) setPart(r *StreamReader, e *responsesEvent, whole bool
 	if p == nil || p.whole {
 		return
 	}
-	before := r.kept
+	before := r.Kept
 	if whole { // it contains its text
-		r.kept -= len(p.text)
+		r.Kept -= len(p.text)
 		p.text = nil
 	}
-	fits := r.room(len(raw))
-	newest(s.items, protocol.Number(e.output)).kept += r.kept - before
+	fits := r.Room(len(raw))
+	protocol.Newest(s.items, protocol.Number(e.output)).kept += r.Kept - before
 	if !fits {
 		return
 	}
 	p.raw, p.whole = slices.Clone(raw), whole
 }
 
-func (s *responsesStream) write(reply *Reply) {
+// Done implements protocol.Assembly: the protocol has an event for the end.
+func (s *responsesStream) Done(*protocol.Stream) {}
+
+func (s *responsesStream) Write(reply *protocol.Reply) bool {
 	if s.final != nil {
 		reply.Items = slices.Clone(s.final)
-		return
+		return true
 	}
 	items := slices.Clone(s.items)
 	slices.SortStableFunc(items, func(a, b *responsesItemStream) int { return int(max(-1, min(1, a.index-b.index))) })
 	for _, i := range items {
 		reply.Items = append(reply.Items, i.appendTo(nil))
 	}
+	return true
 }
 
 func (i *responsesItemStream) appendTo(dst []byte) []byte {
 	if i.whole {
 		return append(dst, i.raw...)
 	}
-	with := []replaced{{"status", []byte(`"incomplete"`)}}
+	with := []protocol.Replaced{{Name: "status", Value: []byte(`"incomplete"`)}}
 	if i.text != nil {
-		with = append(with, replaced{i.member, protocol.AppendQuoted(nil, i.text)})
+		with = append(with, protocol.Replaced{Name: i.member, Value: protocol.AppendQuoted(nil, i.text)})
 	}
 	for _, list := range []string{"content", "summary"} {
 		var parts []byte
@@ -360,22 +364,22 @@ func (i *responsesItemStream) appendTo(dst []byte) []byte {
 			parts = p.appendTo(parts)
 		}
 		if parts != nil {
-			with = append(with, replaced{list, append(append([]byte{'['}, parts...), ']')})
+			with = append(with, protocol.Replaced{Name: list, Value: append(append([]byte{'['}, parts...), ']')})
 		}
 	}
-	return appendReplaced(dst, i.raw, with)
+	return protocol.AppendReplaced(dst, i.raw, with)
 }
 
 func (p *responsesPartStream) appendTo(dst []byte) []byte {
 	if p.whole {
 		return append(dst, p.raw...)
 	}
-	var with []replaced
+	var with []protocol.Replaced
 	if p.member != "" {
-		with = append(with, replaced{p.member, protocol.AppendQuoted(nil, p.text)})
+		with = append(with, protocol.Replaced{Name: p.member, Value: protocol.AppendQuoted(nil, p.text)})
 	}
 	if p.annotations != nil {
-		with = append(with, replaced{"annotations", joinList(p.raw, "annotations", p.annotations)})
+		with = append(with, protocol.Replaced{Name: "annotations", Value: protocol.JoinList(p.raw, "annotations", p.annotations)})
 	}
-	return appendReplaced(dst, p.raw, with)
+	return protocol.AppendReplaced(dst, p.raw, with)
 }

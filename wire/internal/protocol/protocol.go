@@ -8,6 +8,9 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
+// EventStream is the media type of server-sent events.
+const EventStream = "text/event-stream"
+
 // Protocol is all that Oriel knows of one protocol. A part may be left empty only where its
 // comment says what that means; TestEveryProtocolIsWhole names any other part that is
 // missing.
@@ -61,6 +64,15 @@ type Protocol struct {
 	// Encode writes a whole request from the chat model; see Encode of package wire for what
 	// the protocol cannot express.
 	Encode func(r *chat.Request) ([]byte, error)
+
+	// Reply reads a reply that was not streamed, which is an object, into r; its ID and Model
+	// are set. If it cannot, the object may still be an error in a common form.
+	Reply func(r *Reply, body rawjson.Value) error
+	// StreamType is the media type of a streamed reply. In EventStream an empty line ends an
+	// event; in any other type each line is one.
+	StreamType string
+	// NewStream returns what combines the events of a streamed reply.
+	NewStream func() Assembly
 
 	// MarksCache reports whether clients mark in messages what the provider caches, so that
 	// marks must move when messages leave; otherwise marks are fields like others.
