@@ -89,8 +89,13 @@ func ReadReply(f Format, body []byte) (*Reply, error) {
 	if !p.IsProtocol() {
 		return nil, fmt.Errorf("no replies of format %s: want %s", f, ProtocolNames())
 	}
-	r := protocol.Reply{ID: root.Get("id").Str(), Model: root.Get("model").Str()}
-	if err := p.Reply(&r, root); err != nil && r.Error == nil {
+	both := new(struct { // one allocation
+		to   Reply
+		from protocol.Reply
+	})
+	r := &both.from
+	r.ID, r.Model = root.Get("id").Str(), root.Get("model").Str()
+	if err := p.Reply(r, root); err != nil && r.Error == nil {
 		if r.Error = protocol.ReadError(root); r.Error == nil {
 			return nil, err
 		}
@@ -99,12 +104,13 @@ func ReadReply(f Format, body []byte) (*Reply, error) {
 		r.Error.Raw = body
 	}
 	r.Complete = r.Complete && r.Error == nil
-	return replyOf(f, &r), nil
+	both.to = replyOf(f, r)
+	return &both.to, nil
 }
 
 // replyOf returns what a protocol read as a reply.
-func replyOf(f Format, r *protocol.Reply) *Reply {
-	return &Reply{
+func replyOf(f Format, r *protocol.Reply) Reply {
+	return Reply{
 		Format: f, Message: r.Message, Items: r.Items, ID: r.ID, Model: r.Model, Stop: r.Stop, Usage: r.Usage, Error: r.Error,
 		Complete: r.Complete, Pending: r.Pending, Notes: r.Notes,
 	}

@@ -29,6 +29,7 @@ type StreamReader struct {
 
 	format   Format
 	stream   protocol.Stream
+	result   protocol.Reply // of the last call of Reply
 	assembly protocol.Assembly
 	byLine   bool // each line is an event
 	lost     bool // an event could not be read
@@ -59,14 +60,16 @@ func NewStreamReader(f Format) *StreamReader {
 // takes time proportional to what arrived. Later writes do not change the result.
 func (r *StreamReader) Reply() *Reply {
 	r.readUnfinished()
-	reply := r.stream.Reply
+	r.result = r.stream.Reply
+	reply := &r.result
 	reply.Notes = append([]string(nil), reply.Notes...)
-	replied := r.assembly.Write(&reply)
+	replied := r.assembly.Write(reply)
 	if r.stream.Over {
 		reply.Note("over the limit of bytes: the rest was not kept", nil)
 	}
 	reply.Complete = replied && r.stream.Ended && !reply.Pending && !r.stream.Over && !r.lost && reply.Error == nil
-	return replyOf(r.format, &reply)
+	out := replyOf(r.format, reply)
+	return &out
 }
 
 // Write processes the next bytes of the stream, split anywhere.
