@@ -151,9 +151,7 @@ func (b *Body) readList(p *Protocol, list rawjson.Value) error {
 	case list.Kind() == rawjson.Array:
 	case p.FromText != nil && list.Kind() == rawjson.String:
 		b.at = []span{b.list}
-		part := b.reader.Alloc(1)
-		part[0] = chat.Part{Kind: chat.Text, Text: chat.String(list.Raw())}
-		b.Messages = []chat.Message{{Role: chat.User, Raw: list.Raw(), Parts: part}}
+		b.Messages = []chat.Message{protocol.TextMessage(list, b.reader.Alloc(1))}
 		return nil
 	case !list.Exists():
 		return nil

@@ -1,11 +1,8 @@
 package wire
 
 import (
-	"slices"
-
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
-	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // cacheControl is the member with which a part marks the end of what to cache.
@@ -27,10 +24,10 @@ func StripCacheMarks(f Format, raw []byte) (bare, mark []byte, err error) {
 			if v.Kind() == rawjson.Object {
 				mark = v.Raw()
 			}
-			e.remove(part, cacheControl)
+			e.Remove(part, cacheControl)
 		}
 	}
-	for part := range e.root.Get("content").Elems() {
+	for part := range e.Content().Elems() {
 		if content := part.Get("content"); content.Kind() == rawjson.Array { // a result's
 			for inner := range content.Elems() {
 				take(inner)
@@ -38,11 +35,10 @@ func StripCacheMarks(f Format, raw []byte) (bare, mark []byte, err error) {
 		}
 		take(part)
 	}
-	if len(e.changes) == 0 {
+	if !e.Changed() {
 		return raw, nil, nil
 	}
-	slices.SortFunc(e.changes, func(a, b change) int { return a.start - b.start })
-	return e.apply(), mark, nil
+	return e.Apply(), mark, nil
 }
 
 // PutMark returns the raw message with a cache mark on its last part that accepts one;
@@ -52,12 +48,12 @@ func PutMark(f Format, raw, mark []byte) ([]byte, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	content := e.root.Get("content")
+	p, content := f.Protocol(), e.Content()
 	if content.Kind() == rawjson.String && !chat.String(content.Raw()).Empty() {
-		part := e.textPart(content.Raw())
+		part := p.TextPart(e.Message.Role, content.Raw())
 		part = append(append(part[:len(part)-1], `,"`+cacheControl+`":`...), mark...)
-		e.set(e.root, "content", append(append([]byte{'['}, part...), '}', ']'))
-		return e.apply(), true, nil
+		e.Set(e.Root, p.Content, append(append([]byte{'['}, part...), '}', ']'))
+		return e.Apply(), true, nil
 	}
 	var last rawjson.Value
 	for part := range content.Elems() {
@@ -68,8 +64,8 @@ func PutMark(f Format, raw, mark []byte) ([]byte, bool, error) {
 	if !last.Exists() {
 		return raw, false, nil
 	}
-	e.set(last, cacheControl, mark)
-	return e.apply(), true, nil
+	e.Set(last, cacheControl, mark)
+	return e.Apply(), true, nil
 }
 
 // takesMark reports whether a provider accepts a cache mark on a part.
@@ -81,30 +77,4 @@ func takesMark(part rawjson.Value) bool {
 		return !chat.String(part.Get("text").Raw()).Empty()
 	}
 	return true
-}
-
-// remove deletes all members with a name from an object, each with its comma.
-func (e *edit) remove(parent rawjson.Value, name string) {
-	type pair struct{ start, end int }
-	var all []pair
-	var gone []bool
-	for k, v := range parent.Members() {
-		start, _ := k.Span()
-		_, end := v.Span()
-		all = append(all, pair{start, end})
-		gone = append(gone, string(protocol.Key(k)) == name)
-	}
-	kept := false // an earlier member stays
-	for i := range all {
-		switch {
-		case !gone[i]:
-			kept = true
-		case kept:
-			e.changes = append(e.changes, change{span: span{all[i-1].end, all[i].end}})
-		case i+1 < len(all):
-			e.changes = append(e.changes, change{span: span{all[i].start, all[i+1].start}})
-		default:
-			e.changes = append(e.changes, change{span: span{all[i].start, all[i].end}})
-		}
-	}
 }

@@ -230,6 +230,12 @@ func chatProtocol() *Protocol {
 		Reply:      readChat,
 		StreamType: protocol.EventStream,
 		NewStream:  func() protocol.Assembly { return new(chatStream) },
+		Content:    "content",
+		Before:     chatBefore,
+		Result:     chatResultOf,
+		Arguments:  chatArguments,
+		AllowsText: chatAllowsText,
+		TextPart:   protocol.TextPart,
 		Bare:       protocol.RawOf,
 		Refusal:    openAIRefusal,
 	}
@@ -272,3 +278,32 @@ func isChatPart(p rawjson.Value) bool {
 	}
 	return false
 }
+
+// chatBefore counts reasoning, which is outside the content and comes first in Parts.
+func chatBefore(m *chat.Message) int {
+	if len(m.Parts) > 0 && m.Parts[0].Kind == chat.Thinking {
+		return 1
+	}
+	return 0
+}
+
+func chatResultOf(e *protocol.Edit, _ int) (parent rawjson.Value, name string, err error) {
+	return e.Root, "content", nil
+}
+
+func chatArguments(e *protocol.Edit, i int) (parent rawjson.Value, name string) {
+	if e.Message.Parts[i].Type == "function_call" {
+		return e.Root.Get("function_call"), "arguments"
+	}
+	calls := e.List("tool_calls")
+	n := i - (len(e.Message.Parts) - len(calls)) // calls are read last
+	if n < 0 {
+		return rawjson.Value{}, ""
+	}
+	if c := calls[n].Get("custom"); c.Exists() {
+		return c, "input"
+	}
+	return calls[n].Get("function"), "arguments"
+}
+
+func chatAllowsText(*protocol.Edit, int, int) error { return nil }

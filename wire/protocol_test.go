@@ -9,7 +9,7 @@ import (
 
 // mayBeEmpty are the parts for which nothing is an answer.
 var mayBeEmpty = map[string]bool{
-	"IsCount": true, "System": true, "Signs": true, "FromText": true, "LacksList": true, "Held": true, "Rules": true,
+	"IsCount": true, "Before": true, "System": true, "Signs": true, "FromText": true, "LacksList": true, "Held": true, "Rules": true,
 	"MarksCache": true, "BindsThinking": true, "NamesReplies": true,
 }
 

@@ -132,9 +132,7 @@ func (b *Body) writeFromString(out []byte, view []Piece) []byte {
 			out = append(out, p.Raw...)
 			continue
 		}
-		out = append(out, `{"role":"user","content":`...)
-		out = append(out, b.data[b.list.start:b.list.end]...)
-		out = append(out, '}')
+		out = append(out, b.Format.Protocol().FromText(b.data[b.list.start:b.list.end])...)
 	}
 	return append(out, ']')
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// StripThinking returns the raw Anthropic message without its thinking blocks. It
-// returns raw itself if there are none, or if no valid message would be left.
+// StripThinking returns the raw message without its thinking, if the protocol binds it to
+// what comes before it. It returns raw itself if there is none, or if no valid message would be left.
 func StripThinking(f Format, raw []byte) ([]byte, error) {
-	if f != Anthropic {
+	if !f.Protocol().BindsThinking {
 		return raw, nil
 	}
 	return removeParts(f, raw, func(p *chat.Part) bool { return p.Kind == chat.Thinking })
@@ -28,7 +28,7 @@ func removeParts(f Format, raw []byte, leaves func(*chat.Part) bool) ([]byte, er
 	if err != nil {
 		return raw, err
 	}
-	content := e.root.Get("content")
+	content := e.Content()
 	if content.Kind() != rawjson.Array {
 		return raw, nil
 	}
@@ -36,10 +36,10 @@ func removeParts(f Format, raw []byte, leaves func(*chat.Part) bool) ([]byte, er
 	took := false
 	i := 0
 	for part := range content.Elems() {
-		if i == len(e.msg.Parts) { // the content of a tool's result is one part
+		if i == len(e.Message.Parts) { // the content of a tool's result is one part
 			return raw, nil
 		}
-		leaves := leaves(&e.msg.Parts[i])
+		leaves := leaves(&e.Message.Parts[i])
 		if i++; leaves {
 			took = true
 			continue
@@ -52,8 +52,8 @@ func removeParts(f Format, raw []byte, leaves func(*chat.Part) bool) ([]byte, er
 	if !took || len(list) == 1 {
 		return raw, nil
 	}
-	e.set(e.root, "content", append(list, ']'))
-	return e.apply(), nil
+	e.Set(e.Root, f.Protocol().Content, append(list, ']'))
+	return e.Apply(), nil
 }
 
 // IsUnbound reports whether a provider refused a request because something before a

@@ -74,6 +74,25 @@ type Protocol struct {
 	// NewStream returns what combines the events of a streamed reply.
 	NewStream func() Assembly
 
+	// Content is the member of a message that holds its parts: a list or, in some protocols,
+	// also a string.
+	Content string
+	// Before returns how many parts of a message come before those of Content, which are in
+	// members of their own; nil if none do.
+	Before func(m *chat.Message) int
+	// Result returns where the content of the result in part i is, or an error if it cannot
+	// be a text.
+	Result func(e *Edit, i int) (parent rawjson.Value, name string, err error)
+	// Arguments returns where the arguments of the call in part i are; a zero Value if they
+	// are not there.
+	Arguments func(e *Edit, i int) (parent rawjson.Value, name string)
+	// AllowsText returns an error if no text may be added to the message before its parts
+	// from the given one up to end. Results of tools are refused before it is called.
+	AllowsText func(e *Edit, from, end int) error
+	// TextPart returns an element of the content of a role's message, with a literal as
+	// its text.
+	TextPart func(role chat.Role, literal []byte) []byte
+
 	// MarksCache reports whether clients mark in messages what the provider caches, so that
 	// marks must move when messages leave; otherwise marks are fields like others.
 	MarksCache bool
