@@ -151,7 +151,7 @@ func InsertText(f Format, raw []byte, text string, at int) ([]byte, error) {
 	if content.Kind() != rawjson.Array {
 		return nil, protocol.Fail(e.Root, "a content without parts has no part %d", at)
 	}
-	i := 0
+	i := e.Before()
 	for part := range content.Elems() {
 		if i == at {
 			start, _ := part.Span()

@@ -505,3 +505,23 @@ func FuzzEdit(f *testing.F) {
 		check(wire.PrependText(p, raw, text))
 	})
 }
+
+// Texts leave by their own place, although reasoning that stands outside the content is a
+// part, too.
+func TestRemoveTextsBesideReasoning(t *testing.T) {
+	raw := `{"role":"assistant","content":[{"type":"text","text":"keep"},{"type":"text","text":"leave"}],"reasoning":"r"}`
+	got, err := wire.RemoveTexts(wire.Chat, []byte(raw), func(text string) bool { return text == "leave" })
+	if want := strings.Replace(raw, `,{"type":"text","text":"leave"}`, "", 1); err != nil || string(got) != want {
+		t.Errorf("%s, %v, want %s", got, err, want)
+	}
+}
+
+// A text is inserted before the part that was asked for, although reasoning that stands
+// outside the content is a part, too.
+func TestInsertTextBesideReasoning(t *testing.T) {
+	raw := `{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"reasoning":"r"}`
+	got, err := wire.InsertText(wire.Chat, []byte(raw), "new", 2)
+	if want := strings.Replace(raw, `{"type":"text","text":"b"}`, `{"type":"text","text":"new"},{"type":"text","text":"b"}`, 1); err != nil || string(got) != want {
+		t.Errorf("%s, %v, want %s", got, err, want)
+	}
+}

@@ -34,7 +34,7 @@ func removeParts(f Format, raw []byte, leaves func(*chat.Part) bool) ([]byte, er
 	}
 	list := []byte{'['}
 	took := false
-	i := 0
+	i := e.Before()
 	for part := range content.Elems() {
 		if i == len(e.Message.Parts) { // the content of a tool's result is one part
 			return raw, nil

@@ -61,7 +61,7 @@ func (e *Edit) Content() rawjson.Value { return e.Root.Get(e.p.Content) }
 
 // Element returns the content's element of part i.
 func (e *Edit) Element(i int) rawjson.Value {
-	return e.List(e.p.Content)[i-e.p.before(&e.Message)]
+	return e.List(e.p.Content)[i-e.Before()]
 }
 
 // List returns the elements of a member of the message.
@@ -75,12 +75,12 @@ func (e *Edit) List(name string) []rawjson.Value {
 	return e.list
 }
 
-// before returns how many parts of a message come before those of its content.
-func (p *Protocol) before(m *chat.Message) int {
-	if p.Before == nil {
+// Before returns how many parts of the message come before those of its content.
+func (e *Edit) Before() int {
+	if e.p.Before == nil {
 		return 0
 	}
-	return p.Before(m)
+	return e.p.Before(&e.Message)
 }
 
 // Set sets a member of an object, or adds it after the last one.
