@@ -23,3 +23,21 @@ func TestEveryPageSaysWhomItIsFor(t *testing.T) {
 		}
 	}
 }
+
+// The guides together have at most 30,000 words: what people look up is below docs/reference.
+func TestGuidesAreShort(t *testing.T) {
+	words := 0
+	for _, page := range pages(t) {
+		if !strings.HasPrefix(page, "docs/") || strings.HasPrefix(page, "docs/reference/") {
+			continue
+		}
+		raw, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		words += len(strings.Fields(string(raw)))
+	}
+	if words > 30_000 {
+		t.Errorf("the pages of docs have %d words: move what people look up to docs/reference", words)
+	}
+}
