@@ -322,6 +322,32 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 	}
 }
 
+// Comments and texts of the code name pages of docs: they exist.
+func TestEveryPageThatCodeNamesExists(t *testing.T) {
+	named := regexp.MustCompile(`\bdocs/[\w./-]+\.(?:md|toml|svg)\b`)
+	found := 0
+	packages(t, func(_ string, files []string) {
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, page := range named.FindAllString(string(raw), -1) {
+				found++
+				if _, err := os.Stat(page); err != nil {
+					t.Errorf("%s names a page that does not exist: %v", file, err)
+				}
+			}
+		}
+	})
+	if found < 20 {
+		t.Errorf("only %d names of pages were found", found)
+	}
+}
+
 // The way of one request in docs/architecture.md names functions: each exists, with the
 // receiver or in the package that stands before its name.
 func TestTheWayOfARequestNamesFunctionsThatExist(t *testing.T) {

@@ -4,6 +4,6 @@
 // returns a Call, which goes through these steps; a conversation of calls is a Recorded.
 //
 // A call never fails because of an engine: what goes wrong is an event, and the best that is
-// left is sent. A call can be shown again byte for byte (docs/format/calls.md). No key is
+// left is sent. A call can be shown again byte for byte (docs/reference/format/calls.md). No key is
 // stored. What a call may wait for is bounded (Waits).
 package call
