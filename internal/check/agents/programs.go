@@ -48,6 +48,7 @@ const (
 	goose        = "@aaif/goose@0.20.1"
 	cline        = "cline@3.0.65"
 	aider        = "aider-chat==0.86.2"
+	continueCLI  = "@continuedev/cli@1.5.47"
 )
 
 // programs are in the order of the table.
@@ -69,6 +70,7 @@ var programs = []program{
 	{name: "goose", npm: goose, bin: "goose", parts: 40, budget: 16_000, asked: 2, does: []string{ask, ask}, drive: driveGoose},
 	{name: "goose-anthropic", npm: goose, bin: "goose", parts: 40, budget: 16_000, asked: 2, does: []string{ask, ask}, drive: driveGooseAnthropic},
 	{name: "cline", npm: cline, bin: "cline", newNode: true, parts: 80, budget: 24_000, asked: 1, compacts: true, drive: driveCline},
+	{name: "continue", npm: continueCLI, bin: "cn", newNode: true, parts: 110, budget: 24_000, asked: 1, compacts: true, drive: driveContinue},
 	{name: "aider-system", pypi: aider, bin: "aider", parts: 16, budget: 6_000, asked: 2, compacts: true, drive: driveAiderSystem},
 	{name: "aider-inside", pypi: aider, bin: "aider", parts: 16, budget: 6_000, asked: 2, compacts: true, drive: driveAiderInside},
 }

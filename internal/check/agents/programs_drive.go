@@ -162,6 +162,23 @@ func driveCline(s *seat, do string) error {
 	return s.run(command(prompts[do]))
 }
 
+// driveContinue makes Continue compact: it counts its tokens itself, and goes on with nothing
+// but its summary, without the name of a session.
+func driveContinue(s *seat, do string) error {
+	config := filepath.Join(s.home(), "continue.yaml")
+	settings := fmt.Sprintf("name: check\nversion: 0.0.1\nschema: v1\nmodels:\n  - name: gpt\n    provider: openai\n    model: gpt-5\n"+
+		"    apiKey: sk-none\n    apiBase: %s/v1\n    roles: [chat]\n", s.base)
+	if err := os.WriteFile(config, []byte(settings), 0o644); err != nil {
+		return err
+	}
+	cmd := s.command("-p", "--auto", "--config", config)
+	if do == ask {
+		cmd.Args = append(cmd.Args, "--resume")
+	}
+	cmd.Args = append(cmd.Args, prompts[do])
+	return s.run(cmd)
+}
+
 // atTerminal runs a command at a terminal of its own, types a line once ready is on the
 // screen, and ends the program when the model answered.
 func (s *seat) atTerminal(inner *exec.Cmd, ready, line string) error {

@@ -52,6 +52,7 @@ var summaryWords = []string{
 	"create a detailed summary of",                          // Claude Code, Copilot
 	`"type":"compaction_trigger"`,                           // Codex
 	"Summarize this session for continuation",               // Cline
+	"provide a concise summary of our conversation so far",  // Continue
 	"summarize this partial conversation about programming", // aider
 }
 
@@ -132,7 +133,8 @@ func (t *talk) answer(r *fakemodel.Request) fakemodel.Answer {
 			a.Compaction = "Y29tcGFjdGVk"
 			return a
 		}
-		a.Text = "<analysis>The parts were read one by one.</analysis>\n<summary>Parts were read one after another.</summary>"
+		a.Text = "<analysis>\nThe parts were read one by one.\n</analysis>\n<summary>\nParts were read one after another, each with a command of its own.\n" +
+			"The user wants all of them to be read, and may ask afterwards for something that one of them says.\n</summary>"
 		return a
 	case asks:
 		a.Text = "That was in the third part."
