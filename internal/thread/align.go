@@ -21,6 +21,7 @@ type alignment struct {
 // are missing.
 const (
 	maxGap     = 4 // messages that a client may put in place of those that it dropped
+	leastRow   = 5 // messages behind a summary that no other conversation ends with
 	maxSimilar = 8 // branches that are compared because their last message is in the request
 	// alignWork and alignPerMessage limit the comparisons, which equal
 	// messages could multiply.
@@ -34,7 +35,8 @@ const (
 // the request has no session, only the beginning may be missing, and at least
 // three messages must match. If two of them have ids of tool calls, or if the
 // replies among them are several and long, and only this conversation has them,
-// the client may have put something else in its place.
+// the client may have put something else in its place. A summary may be there, too, before
+// a long row of messages that only this conversation ends with.
 func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 	named := r.Hints.Session != ""
 	first := p.depth
@@ -82,15 +84,16 @@ func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 			strange := !named && !sums && first == 0 && a.k > 0 && r.calls(a.k, j+1) < leastLinked
 			before := end.depth - m // messages that the history has before it
 			guess := !known && a.k > first && !own(r.Messages[first:a.k])
-			if guess && said.much() {
+			much := said.much() || exact == m && m >= leastRow && said.replies >= leastReplies && said.size > 0 && summarised(a.k)
+			if guess && much {
 				several = several || guessed != nil && guessed != b.of
 				guessed = b.of
 			}
 			switch {
 			case exact < 2 && !sums, best != nil && m <= best.n, said.replies == 0:
-			case strange && !own(r.Messages[:a.k]) && !said.much():
+			case strange && !own(r.Messages[:a.k]) && !much:
 			case before < a.k, before == a.k && exact == m && (first > 0 || !known): // nothing is missing
-			case !known && (exact < 3 || a.k > first && !own(r.Messages[first:a.k]) && !said.much()):
+			case !known && (exact < 3 || a.k > first && !own(r.Messages[first:a.k]) && !much):
 			default:
 				best, a.guess = a, guess
 			}

@@ -361,7 +361,7 @@ func summarises(messages []chat.Message) bool {
 		}
 		for j := range m.Parts {
 			p := &m.Parts[j]
-			if p.Kind == chat.Compaction || p.Kind == chat.Text && len(p.Text) >= leastSummary && summary.Match(p.Text[:min(len(p.Text), 2000)]) {
+			if p.Kind == chat.Compaction || p.Kind == chat.Text && isSummary(p.Text) {
 				return true
 			}
 		}
@@ -369,8 +369,16 @@ func summarises(messages []chat.Message) bool {
 	return false
 }
 
-// leastSummary is the fewest bytes of a summary.
+// isSummary reports whether a text looks like the summary of a conversation.
+func isSummary(text chat.String) bool {
+	head := text[:min(len(text), 2000)]
+	return len(text) >= leastSummary && summary.Match(head) || shortSummary.Match(head)
+}
+
+// leastSummary is the fewest bytes of a summary, unless its first words are those of a program.
 const leastSummary = 120
+
+var shortSummary = regexp.MustCompile(`(?i)^"\W*(?:here is a summary of (?:the|our) conversation (?:to date|so far)|this session is being continued from a previous conversation|another language model started to solve this problem)`)
 
 var summary = regexp.MustCompile(`(?i)continued from a previous conversation|conversation (?:that ran out|so far|history|summary)|summary of (?:the|our|your|this|what|all|previous|earlier)|here(?:'s| is) (?:a|the) summary|summari[sz]ed|summary:|<summary>|compacted|another language model (?:started|has)|handoff|hand-off`)
 

@@ -27,7 +27,7 @@ import (
 // _ white space around its text, # a text of Oriel's in its place or in the place of its middle, ~ a note of the client in place of a
 // result. Others are what clients
 // make of a reply: - cut off, ! annotated, < in tags, = with other text around its call.
-// "sum…" is a user's message that sums up, "uasks…" asks for that, "atold…" is the long answer, and "utold…" and "apast…" are what clients make of the answer with that number; one that begins with "ulong" or "along" is
+// "sum…" is a user's message that sums up, "sumshort…" in few words, "uasks…" asks for that, "atold…" is the long answer, and "utold…" and "apast…" are what clients make of the answer with that number; one that begins with "ulong" or "along" is
 // long, one that begins with "ashort" is "Ok.", and "w" before a user's message wraps it in a document. A tool call has the number
 // of its word as its id, or an id that nobody else has if its word begins with "acallid";
 // one of "aslong" has long arguments. A word with "think" is reasoning alone.
@@ -233,6 +233,9 @@ func messageOf(word string) string {
 	if strings.HasPrefix(name, "sum") {
 		role = "user"
 		text = name + ": this session is being continued from a previous conversation that ran out of context. " + strings.Repeat("Much was done. ", 20)
+	}
+	if strings.HasPrefix(name, "sumshort") {
+		text = "Here is a summary of the conversation to date:\n\n" + name + "."
 	}
 	if name[0] == 'a' {
 		text = name + " is what the model said, and so on"
