@@ -1,105 +1,18 @@
 package oriel
 
 import (
-	"cmp"
-	"container/list"
 	"context"
-	"errors"
-	"fmt"
-	"math/rand/v2"
-	"sync"
-	"sync/atomic"
-	"time"
 
-	"github.com/oriel-context/oriel/items"
-	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/internal/engine"
 )
 
-// Conversation is a history of items with a window on it. The ids of items are sequence
-// numbers: the first is 1, and each is one higher than the one before, also after Clear.
-// A Conversation is safe for concurrent use, and several processes may use the same one.
-type Conversation struct {
-	id     string
-	tenant string
-	engine *Engine
-	// begun reports that the store has the conversation, or had it once.
-	begun atomic.Bool
-	// place is its place in the engine's list of recently used conversations; the
-	// engine's mutex protects it.
-	place *list.Element
-
-	mu sync.Mutex // protects what follows
-	// loaded is nil while no caller needs it.
-	loaded *loaded
-}
+// Conversation is a history with a window on it, of items or of calls. The ids of items are
+// sequence numbers: the first is 1, and each is one higher than the one before, also after
+// Clear. A Conversation is safe for concurrent use, and several processes may use the same one.
+type Conversation struct{ c *engine.Conversation }
 
 // ID returns the conversation's id.
-func (c *Conversation) ID() string { return c.id }
-
-// fail returns the error of an operation on the conversation.
-func (c *Conversation) fail(op string, err error, hint string) error {
-	return &Error{Op: op, Conversation: c.id, Err: err, Hint: hint}
-}
-
-// run runs one operation. do reads the current conversation, whoever changed it last, and
-// changes it; run then stores the change as a whole. If another writer was faster, run
-// calls do again, so do must set its results, not add to them.
-func (c *Conversation) run(ctx context.Context, op string, do func(*loaded) error) error {
-	if err := c.engine.enter(ctx, c); err != nil {
-		return c.fail(op, err, "")
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var err error
-	for try := range maxTries {
-		if ctx.Err() != nil { // it may have ended while others were at work
-			return c.fail(op, context.Cause(ctx), "")
-		}
-		if err = c.attempt(ctx, do); !errors.Is(err, timeline.ErrChanged) {
-			break
-		}
-		if try > 2 { // let the others have their turn
-			pause(ctx, rand.N(time.Millisecond<<min(try-2, 4)))
-		}
-	}
-	if err != nil {
-		return c.engine.storeError(ctx, op, c.id, err)
-	}
-	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
-
-// attempt runs an operation once.
-func (c *Conversation) attempt(ctx context.Context, do func(*loaded) error) error {
-	p, err := c.current(ctx)
-	if err != nil {
-		return err
-	}
-	err = do(p)
-	if err == nil && p.touched() {
-		if err = p.commit(ctx); err == nil {
-			c.begun.Store(true)
-		}
-	}
-	if err != nil && p.touched() {
-		p.spoiled = true
-	}
-	return err
-}
-
-// unload drops what can be read again, unless an operation is running.
-func (c *Conversation) unload() {
-	if c.mu.TryLock() {
-		c.loaded = nil
-		c.mu.Unlock()
-	}
-}
+func (c *Conversation) ID() string { return c.c.ID() }
 
 // Add appends an item to the history and puts it into the window. It returns the item's
 // id and the items that left the window for it, oldest first. They are in the newest plan
@@ -109,164 +22,125 @@ func (c *Conversation) unload() {
 // whole window is shown without its middle; the history has all of it. An item with the
 // flag "starred" is pinned.
 func (c *Conversation) Add(ctx context.Context, it Item) (id int64, evicted []Item, err error) {
-	const op = "add item"
-	switch {
-	case it.ID != 0:
-		return 0, nil, c.fail(op, fmt.Errorf("%w: it has the id %d", ErrItem, it.ID), "leave ID 0: the conversation numbers its items")
-	case it.Tokens < 0:
-		return 0, nil, c.fail(op, fmt.Errorf("%w: it has %d tokens", ErrItem, it.Tokens), "leave Tokens 0 to have them counted")
-	}
-	if err := c.engine.enter(ctx, nil); err != nil {
-		return 0, nil, c.fail(op, err, "")
-	}
-	// Count before locking, so that other callers do not wait for it.
-	given := clone(it)
-	if given.Tokens == 0 {
-		given.Tokens = c.engine.config.Count(given.Content)
-	}
-	now := given.Time.IsZero()
-	given = c.engine.normal(given)
-	err = c.run(ctx, op, func(p *loaded) error {
-		it := given
-		it.ID = p.last() + 1
-		if now {
-			it.Time = timeline.Micro(c.engine.config.Now())
-		}
-		m, err := message(&it)
-		if err != nil {
-			return c.fail(op, err, "split it")
-		}
-		before := p.window.Tokens()
-		p.change.Messages = []timeline.Message{m}
-		if it.Pinned() {
-			if err := p.putPin(ctx, it.ID); err != nil {
-				return err
-			}
-		}
-		out, err := p.take(it)
-		if err != nil {
-			return c.fail(op, err, "")
-		}
-		id, evicted = it.ID, nil
-		if len(out) == 0 {
-			return nil
-		}
-		shown, _ := p.window.Get(id)
-		evicted, err = p.left(ctx, out, before+shown.Tokens, p.victims(fmt.Sprintf("item %d came", id)))
-		return err
-	})
-	if err != nil {
-		return 0, nil, err
-	}
-	return id, evicted, nil
+	return c.c.Add(ctx, it)
 }
 
-// Resize sets the size of the window, which overrides Config.Adaptive; 0 restores the
-// window's own size, step by step if it is adaptive. The size never exceeds what
-// Config.Model accepts. Resize returns the items that no longer fit, oldest first.
-func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []Item, err error) {
-	const op = "resize"
-	if tokens < 0 {
-		return nil, c.fail(op, fmt.Errorf("%w: %d tokens", ErrConfig, tokens), "give a number above 0, or 0 to end an earlier one")
-	}
-	err = c.run(ctx, op, func(p *loaded) (err error) {
-		evicted = nil
-		p.touch()
-		p.override = tokens
-		before := p.window.Tokens()
-		was, _ := p.window.Limits()
-		size := p.nextSize()
-		if size != was {
-			p.tell(EventResize, was, size, 0)
-		}
-		if out := p.window.SetLimits(size, 0); len(out) > 0 {
-			evicted, err = p.left(ctx, out, before, p.victims(fmt.Sprintf("the window was resized to %d tokens", size)))
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return evicted, nil
+// Context returns the view for a query: pinned and held items, the newest items, what is
+// relevant, and the query, within the budget. If anything since the last Clear is not
+// shown, the view begins with what tells the model so: a digest of the items that have left
+// the window, made by rules or, with CallOptions.Condense, by a model; a marker where there
+// is none, or where items of the window are not shown. The digest has the same bytes until
+// more items have left, where there is room for all of it and nothing that it quotes is shown.
+//
+// Relevant are the items that the caller gives, standing instructions of the user
+// (Directives), and what the history has about the query (Recall), without what is in
+// view. If an item is in view without its middle, the middle can be recalled. Recall gets
+// half of the time until the deadline of ctx and uses what it has by then. If it fails,
+// the view is made without it and the plan has a warning.
+//
+// The query need not be added before. If the newest item is the query itself, it is not
+// repeated. With a blank query, the messages end with the newest item. A query over the
+// budget loses its middle, and the plan has a warning; if no part of it fits, Context
+// fails with the numbers.
+//
+// Context adds nothing to the history and removes nothing from the window. If it fails,
+// it changes nothing.
+func (c *Conversation) Context(ctx context.Context, query string, o ContextOptions) (View, error) {
+	return c.c.Context(ctx, query, o)
+}
+
+// Recall returns what the history has about a query, in view or not, found by words and
+// by meaning, within a budget. Items can be found by their words as soon as they are
+// added. Their vectors are made in the background and used from then on; see Engine.Wait.
+// If the history has nothing about the query, the result is empty. Engine.Recall and
+// Engine.Search search without a conversation's state, and other places than its head.
+func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions) (*Hits, error) {
+	return c.c.Recall(ctx, query, o)
 }
 
 // Items returns the newest items of the window in the order in which they were added, at
 // most limit of them; limit 0 means all. In a conversation of calls the window is one that
 // Oriel makes of its history for Items, Status and Context, and not what the calls sent: see
 // ReadSent.
-func (c *Conversation) Items(ctx context.Context, limit int) (list []Item, err error) {
-	err = c.run(ctx, "list items", func(p *loaded) error {
-		list = p.handOut(p.window.Items(limit))
-		return nil
-	})
-	return list, err
+func (c *Conversation) Items(ctx context.Context, limit int) ([]Item, error) {
+	return c.c.Items(ctx, limit)
 }
 
 // Item returns any item of the history, in view or not: whole, as it was added, with its
 // id, time, tokens and flags.
-func (c *Conversation) Item(ctx context.Context, id int64) (it Item, err error) {
-	op := fmt.Sprintf("read item %d", id)
-	err = c.run(ctx, op, func(p *loaded) error {
-		if err := p.known(op, id); err != nil {
-			return err
-		}
-		found, err := p.item(ctx, id)
-		it = clone(found)
-		return err
-	})
-	if err != nil {
-		return Item{}, err
-	}
-	return it, nil
+func (c *Conversation) Item(ctx context.Context, id int64) (Item, error) { return c.c.Item(ctx, id) }
+
+// Pin keeps an item in view as long as anything else can leave. If the item has left the
+// window, it comes back, and others leave for it under a plan of their own. If it does
+// not fit beside the pinned, the held and the newest items, Pin fails with the numbers
+// and changes nothing.
+func (c *Conversation) Pin(ctx context.Context, id int64) error { return c.c.Pin(ctx, id) }
+
+// Unpin lets an item leave in its turn. Items that are not in view or not pinned may be
+// unpinned, too. An item that Undo holds stays until Release.
+func (c *Conversation) Unpin(ctx context.Context, id int64) error { return c.c.Unpin(ctx, id) }
+
+// Plans returns the newest plans that removed something from view, at most limit of them,
+// oldest first; limit 0 means all. It omits plans of branches that the conversation has
+// left. The Undo field of a plan is the id for Conversation.Undo. Its blocks are the
+// items that left or were left out, with the reason; View.Plan also lists what stayed.
+//
+// Add, Pin, Undo, Resize and Clear make a plan if items leave the window, Context if it
+// has no room for items of the window.
+func (c *Conversation) Plans(ctx context.Context, limit int) ([]Plan, error) {
+	return c.c.Plans(ctx, limit)
+}
+
+// WouldUndo reports what Undo would do, and changes nothing.
+func (c *Conversation) WouldUndo(ctx context.Context, planID string) (Undoing, error) {
+	return c.c.WouldUndo(ctx, planID)
+}
+
+// Undo reverses a plan, the newest if planID is empty. Everything that the plan left out
+// comes back and is held in view, like pinned items, until Release; in a conversation of
+// calls from its next call on. The oldest items leave for it, and none for which there is
+// room in the end, under a plan of their own; WouldUndo lists them. Held items also take
+// precedence in views, within their budget.
+//
+// If not all of it fits beside the pinned, the held and the newest items, Undo fails with
+// the numbers and changes nothing; Pin then brings back single items. Undoing a plan that
+// left nothing out, or undoing a plan twice, is not an error.
+func (c *Conversation) Undo(ctx context.Context, planID string) error { return c.c.Undo(ctx, planID) }
+
+// Release ends all holds: what Undo brought back may leave in its turn, unless it is
+// pinned. Nothing leaves at once.
+func (c *Conversation) Release(ctx context.Context) error { return c.c.Release(ctx) }
+
+// Status returns the state of the window. In a conversation of calls that is not what the
+// calls sent: see Items.
+func (c *Conversation) Status(ctx context.Context) (Status, error) { return c.c.Status(ctx) }
+
+// Resize sets the size of the window, which overrides Config.Adaptive; 0 restores the
+// window's own size, step by step if it is adaptive. The size never exceeds what
+// Config.Model accepts. Resize returns the items that no longer fit, oldest first.
+func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []Item, err error) {
+	return c.c.Resize(ctx, tokens)
 }
 
 // Clear removes every item from view, including pinned ones. It ends all holds and resets
 // the digest, the state of the conversation and the adaptive size. History, ids, pins and
 // the size set by Resize stay. Undo of the plan that Clear makes brings everything back.
-func (c *Conversation) Clear(ctx context.Context) error {
-	return c.run(ctx, "clear", func(p *loaded) error {
-		p.touch()
-		p.cleared = p.last() // what leaves now needs no digest
-		before := p.window.Tokens()
-		if out := p.window.Clear(); len(out) > 0 {
-			if _, err := p.left(ctx, out, before, "the window was cleared"); err != nil {
-				return err
-			}
-		}
-		clear(p.held)
-		p.folding = folding{changed: p.folding.Covers != "" || p.folding.changed}
-		p.query = nil
-		p.window.SetQuery(nil)
-		p.tracker = items.Tracker{}
-		p.sizer = items.Sizer{Base: p.base, Sizing: p.engine.config.Sizing}
-		p.window.SetLimits(p.engine.bounded(cmp.Or(p.override, p.base)), 0)
-		return nil
-	})
+func (c *Conversation) Clear(ctx context.Context) error { return c.c.Clear(ctx) }
+
+// Directives returns the standing instructions and preferences of the conversation that
+// are not dismissed, oldest first. Views show the newest of them, with their times,
+// within Config.DirectiveTokens. Engine.Directives returns those of a project or a user.
+func (c *Conversation) Directives(ctx context.Context) ([]Directive, error) {
+	return c.c.Directives(ctx)
 }
 
-// Status describes a conversation in numbers.
-type Status struct {
-	// Items and Tokens are the contents of the window, MaxItems and MaxTokens its current
-	// limits.
-	Items, Tokens, MaxItems, MaxTokens int
-	// History is the number of items ever added, Held the number that Undo holds in view.
-	History, Held int
-	// State is the activity that the newest items suggest, such as debugging. Complexity
-	// rates the newest ten items from 0 to 1.
-	State      items.State
-	Complexity float64
-}
+// Dismiss ends the directives of an item, edited or not. The item stays in the history and
+// can be recalled. Dismissing an item twice is not an error.
+func (c *Conversation) Dismiss(ctx context.Context, id int64) error { return c.c.Dismiss(ctx, id) }
 
-// Status returns the state of the window. In a conversation of calls that is not what the
-// calls sent: see Items.
-func (c *Conversation) Status(ctx context.Context) (s Status, err error) {
-	err = c.run(ctx, "read status", func(p *loaded) error {
-		s = Status{
-			Items: p.window.Len(), Tokens: p.window.Tokens(), History: int(p.last()), Held: len(p.held),
-			State: p.tracker.State(), Complexity: p.tracker.Complexity(),
-		}
-		s.MaxTokens, s.MaxItems = p.window.Limits()
-		return nil
-	})
-	return s, err
+// EditDirective replaces all directives of an item by one text, also if they were dismissed
+// before. Views and calls are offered the text from then on; the item stays as it was said.
+// It is an error if the item contains no directive.
+func (c *Conversation) EditDirective(ctx context.Context, id int64, text string) error {
+	return c.c.EditDirective(ctx, id, text)
 }

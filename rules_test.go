@@ -75,6 +75,7 @@ var layers = []string{
 	"internal/thread",
 	"internal/view",
 	"internal/call",
+	"internal/engine",
 	"",
 	"internal/usage",
 	"internal/quality",

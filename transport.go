@@ -24,5 +24,5 @@ const MaxBody = call.MaxBody
 // A call is recorded when its reply has been read to the end or closed. Close the engine
 // after the last reply.
 func (e *Engine) Transport(next http.RoundTripper) http.RoundTripper {
-	return e.calls.Transport(e.config.Tenant, next)
+	return call.Of(e).Transport(e.e.Tenant(), next)
 }

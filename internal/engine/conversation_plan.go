@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/fault"
+	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/items"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
+)
+
+// keptPlan is a stored plan that left something out. It has what Undo and Plans need,
+// however large the window was; its blocks are the items that left.
+type keptPlan struct {
+	view.PlanData
+	// here reports that it was made on the way to the head.
+	here bool
+}
+
+// victims returns the reason why the policy chose the items that left.
+func (p *loaded) victims(when string) string {
+	if items.Policy(p.policy) == items.ByAge {
+		return "the oldest when " + when
+	}
+	return "the least relevant when " + when
+}
+
+// left records under a plan that items left the window, and returns copies for the
+// caller. No item leaves in another way. If many have left since the last view, they are
+// folded into the digest.
+func (p *loaded) left(ctx context.Context, out []items.Item, before int, reason string) ([]items.Item, error) {
+	limit, _ := p.window.Limits()
+	plan := p.engine.newPlan(p.policy, limit)
+	plan.TokensBefore, plan.TokensAfter = before, p.window.Tokens()
+	out = p.handOut(out)
+	for i := range out {
+		it := &out[i]
+		delete(p.held, it.ID)
+		delete(p.pinned, it.ID)
+		plan.Judge(window.Block{
+			Index: int(it.ID), Role: roleOf(it.Source), Tokens: it.Tokens, Verdict: window.Evict, Reason: reason, Pinned: it.Pinned(),
+		})
+	}
+	if _, err := p.book(plan); err != nil {
+		return nil, err
+	}
+	if p.folding.leave(out, p.cleared); p.folding.waits.Len() < maxWaiting && p.folding.waiting < limit {
+		return out, nil
+	}
+	return out, p.fold(ctx)
+}
+
+// book gives a plan its number and stores it, unless it left nothing out.
+func (p *loaded) book(plan *window.Plan) (id string, err error) {
+	p.touch()
+	p.lastPlan++
+	id = timeline.PlanID(p.lastPlan)
+	if len(plan.Blocks) == 0 {
+		return id, nil
+	}
+	plan.Undo = id
+	data, err := json.Marshal(view.PlanData{Plan: *plan, Before: p.lastKept})
+	if err != nil {
+		return "", fmt.Errorf("write plan %s: %w", id, err)
+	}
+	p.put(timeline.Plan{ID: id, At: timeline.AtHead(), Data: data}.Record())
+	p.lastKept = p.lastPlan
+	p.tellPlan(event.Cut, id, plan.TokensBefore, plan.TokensAfter, len(plan.Blocks))
+	return id, nil
+}
+
+// findPlan returns the items that a plan left out, and the plan's id. The empty id means
+// the newest plan that left something out.
+func (p *loaded) findPlan(ctx context.Context, op, id string) (number string, items []int64, err error) {
+	if id == "" {
+		newest, err := p.plans(ctx, 1)
+		if err != nil {
+			return "", nil, err
+		}
+		if len(newest) == 0 {
+			return "", nil, p.fail(op, fault.ErrNoPlan, "nothing has left the view")
+		}
+		id = newest[0].Undo
+	}
+	items, err = p.itemsOfPlan(ctx, op, id)
+	return id, items, err
+}
+
+func (p *loaded) itemsOfPlan(ctx context.Context, op, id string) ([]int64, error) {
+	if n, ok := timeline.PlanNumber(id); !ok || n > p.lastPlan {
+		hint := "there are no plans yet"
+		if p.lastPlan > 0 {
+			hint = fmt.Sprintf("there are plans p1 to %s", timeline.PlanID(p.lastPlan))
+		}
+		return nil, p.fail(op, fault.ErrNoPlan, hint)
+	}
+	plan, ok, err := p.readPlan(ctx, id)
+	if err != nil || !ok {
+		return nil, err
+	}
+	if !plan.here {
+		return nil, p.fail(op, fault.ErrNoPlan, "it was made on a branch that the conversation has left")
+	}
+	ids := make([]int64, len(plan.Blocks))
+	for i, b := range plan.Blocks {
+		ids[i] = int64(b.Index)
+		if ids[i] > p.last() {
+			return nil, p.fail(op, fault.ErrNoItem, fmt.Sprintf("item %d was on a branch that the conversation has left", ids[i]))
+		}
+	}
+	return ids, nil
+}
+
+// readPlan reads a plan, or returns false if it left nothing out.
+func (p *loaded) readPlan(ctx context.Context, id string) (plan keptPlan, ok bool, err error) {
+	if p.stored.Revision == 0 {
+		return plan, false, nil
+	}
+	stored, ok, err := p.notes().Plan(ctx, id)
+	if err != nil || !ok {
+		return plan, false, err
+	}
+	plan, err = p.parsePlan(ctx, &stored)
+	return plan, err == nil, err
+}
+
+func (p *loaded) parsePlan(ctx context.Context, r *timeline.Plan) (plan keptPlan, err error) {
+	if err := json.Unmarshal(r.Data, &plan.PlanData); err != nil {
+		return plan, fmt.Errorf("%w: plan %q: %w", timeline.ErrDamaged, r.ID, err)
+	}
+	plan.here, err = p.passes(ctx, r.At)
+	return plan, err
+}
+
+// Plans implements oriel.Conversation.Plans.
+func (c *Conversation) Plans(ctx context.Context, limit int) (plans []window.Plan, err error) {
+	if came, err := c.byCalls(ctx, "list plans", func(r *call.Recorded) error {
+		made, err := r.Plans(ctx, limit)
+		plans = made
+		return err
+	}); came {
+		return plans, err
+	}
+	err = c.run(ctx, "list plans", func(p *loaded) (err error) {
+		plans, err = p.plans(ctx, limit)
+		return err
+	})
+	return plans, err
+}
+
+func (p *loaded) plans(ctx context.Context, limit int) ([]window.Plan, error) {
+	plans := []window.Plan{}
+	if p.lastKept == 0 {
+		return plans, nil
+	}
+	if limit <= 0 {
+		stored, err := p.notes().Plans(ctx)
+		for i := range stored {
+			plan, err := p.parsePlan(ctx, &stored[i])
+			if err != nil {
+				return nil, err
+			}
+			if plan.here {
+				plans = append(plans, plan.Plan)
+			}
+		}
+		return plans, err
+	}
+	for n := p.lastKept; n > 0 && len(plans) < limit; {
+		plan, ok, err := p.readPlan(ctx, timeline.PlanID(n))
+		switch {
+		case err != nil:
+			return nil, err
+		case !ok || plan.Before >= n:
+			return nil, fmt.Errorf("%w: plan %s is missing", timeline.ErrDamaged, timeline.PlanID(n))
+		}
+		if plan.here {
+			plans = append(plans, plan.Plan)
+		}
+		n = plan.Before
+	}
+	slices.Reverse(plans)
+	return plans, nil
+}
+
+// newPlan returns a plan that does nothing yet.
+func (e *Engine) newPlan(policy string, budget int) *window.Plan {
+	return window.NewPlan(policy, e.config.Model, budget, budget)
+}
+
+// roleOf returns the role of an item for a model.
+func roleOf(s items.Source) chat.Role {
+	if s == items.SourceAssistant {
+		return chat.Assistant
+	}
+	return chat.User
+}
