@@ -3,7 +3,6 @@ package timeline
 import (
 	"bytes"
 	"encoding/binary"
-	"slices"
 	"sync"
 
 	"github.com/oriel-context/oriel/chat"
@@ -23,8 +22,7 @@ import (
 // texts, signatures, citations, the ids and states that OpenAI gives to items, and
 // thinking, which clients drop when they send a reply back. A message that is only
 // thinking is identified by its text or its encrypted content. Consecutive texts count as
-// one. Texts that Oriel inserted into a user's message are ignored unless they are all of
-// it, because clients that log what is sent send them back.
+// one.
 func Identity(m *chat.Message) Hash { return identityOf(m, (*identifier).joined) }
 
 // LegacyIdentity returns the identity that earlier versions gave to a message. It differs
@@ -120,12 +118,11 @@ func (w *identifier) literal(s chat.String) {
 
 // joined encodes the parts of a message, with consecutive texts as one.
 func (w *identifier) joined(parts []chat.Part) {
-	others := w.message.Role == chat.User && slices.ContainsFunc(parts, func(p chat.Part) bool { return !p.Inserted() })
 	text := 0 // the start of the current text; 0 if there is none
 	for i := range parts {
 		p := &parts[i]
 		switch {
-		case p.Kind == chat.Thinking, p.Kind == chat.Text && p.Text.Empty(), others && p.Inserted():
+		case p.Kind == chat.Thinking, p.Kind == chat.Text && p.Text.Empty():
 		case p.Kind == chat.Text && text > 0:
 			w.b = p.Text.Append(w.b)
 			binary.LittleEndian.PutUint32(w.b[text-4:], uint32(len(w.b)-text))

@@ -9,6 +9,7 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -80,5 +81,58 @@ func checkDigests(t *testing.T, name string, k *talker) {
 	}
 	if digests != 1 {
 		t.Errorf("%s: %d digests in %s", name, digests, k.last)
+	}
+}
+
+// Two messages that differ only in a text that begins as Oriel's do are two messages, also in
+// conversations that are otherwise the same, in either order and after a restart: history
+// shows to each conversation what it was sent.
+func TestPagesThatBeginAsOrielsAreHistory(t *testing.T) {
+	dir := t.TempDir()
+	const first = "[Oriel: 3 earlier messages (20 tokens) are not shown] FIRST"
+	const second = "[Oriel digest of 3 earlier messages]\nTask:\n- SECOND"
+	texts := map[string][]string{"a": nil, "b": {first}, "c": {second}, "d": nil, "e": {first}}
+	lists := map[string][]string{}
+	for _, round := range []string{"first", "restarted"} {
+		t.Run(round, func(t *testing.T) {
+			store := openStore(t, dir)
+			b := start(t, store, replying)
+			n := 0
+			for _, name := range []string{"a", "b", "c", "d", "e"} {
+				parts := `{"type":"text","text":"[web_fetch for 'x'] Result:"}`
+				for _, text := range texts[name] {
+					parts += fmt.Sprintf(`,{"type":"text","text":%q}`, text)
+				}
+				lists[name] = append(lists[name], `{"role":"user","content":[`+parts+`]}`)
+				body := `{"model":"m","messages":[` + strings.Join(lists[name], ",") + `]}`
+				_, answer := b.send("/v1/chat/completions", []byte(body), "X-Oriel-Conversation", name)
+				reply, err := wire.ReadReply(wire.Chat, answer)
+				if err != nil {
+					t.Fatalf("%v: %s", err, answer)
+				}
+				lists[name] = append(lists[name], string(reply.Message))
+				n++
+				b.settle(n)
+			}
+			for name, list := range lists {
+				c, err := store.Conversation(ctx, timeline.Local, name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var kept []string
+				err = store.Messages(ctx, timeline.Local, c.Head, 1, c.Head.Depth, false, func(e *timeline.Entry) error {
+					kept = append(kept, string(e.Raw))
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := 0; i < len(list); i += 2 {
+					if i >= len(kept) || kept[i] != list[i] {
+						t.Errorf("%s: message %d is shown as %q, was %s", name, i+1, kept[min(i, len(kept)-1)], list[i])
+					}
+				}
+			}
+		})
 	}
 }

@@ -350,6 +350,10 @@ func near(c *timeline.Conversation, at timeline.Place) int {
 	return 0
 }
 
+// maxBare is how often a distant store is asked for messages without the texts in them that
+// look like Oriel's: as many of them come back in a view, and a few more.
+const maxBare = 4
+
 // way returns the places of a request's first messages, as far as they are
 // stored, and, of a distant store, the latest conversations that end on the
 // trunk of the last of them.
@@ -360,19 +364,42 @@ func (b *Index) way(ctx context.Context, r *Request) (way []timeline.Place, endi
 		}
 		return timeline.Identity(&r.Messages[i])
 	}
+	bare := func(i int) (timeline.Hash, bool) {
+		rest, ok := r.withoutInserted(i)
+		if !ok {
+			return timeline.Hash{}, false
+		}
+		return timeline.Identity(&rest), true
+	}
 	if d, ok := b.store.(timeline.Distant); ok {
 		identities := make([]timeline.Hash, len(r.identities))
 		for i := range identities {
 			identities[i] = identity(i)
 		}
-		way, ending, err = d.Follow(ctx, r.Tenant, identities)
-		if !errors.Is(err, errors.ErrUnsupported) {
-			return way, ending, err
+		for range maxBare {
+			way, ending, err = d.Follow(ctx, r.Tenant, identities)
+			if errors.Is(err, errors.ErrUnsupported) {
+				break
+			}
+			if err != nil || len(way) == len(identities) {
+				return way, ending, err
+			}
+			other, ok := bare(len(way))
+			if !ok || other == identities[len(way)] {
+				return way, ending, nil
+			}
+			identities[len(way)] = other
+		}
+		if err == nil {
+			return way, ending, nil
 		}
 	}
 	at := timeline.Place{}
 	for i := range r.identities {
 		next, ok, err := b.store.Under(ctx, r.Tenant, at, identity(i))
+		if other, some := bare(i); err == nil && !ok && some {
+			next, ok, err = b.store.Under(ctx, r.Tenant, at, other)
+		}
 		if err != nil {
 			return nil, nil, err
 		}

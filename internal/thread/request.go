@@ -46,13 +46,17 @@ type Request struct {
 	hashes     []uint64
 	identities []timeline.Hash
 	cores      []uint64 // see step.core
-	apart      map[int]timeline.Hash
-	forms      map[int]timeline.Hash
-	same       map[echo]bool
-	related    map[echo]bool
-	replaced   map[int]bool
-	sizes      map[int]int  // see textSize
-	echoed     map[int]bool // see step.echoed
+	// bare has the identities of the user's messages without the texts in them that look like
+	// Oriel's, and bareCores their step.core. A view that comes back is known by them.
+	bare      map[int]timeline.Hash
+	bareCores map[int]uint64
+	apart     map[int]timeline.Hash
+	forms     map[int]timeline.Hash
+	same      map[echo]bool
+	related   map[echo]bool
+	replaced  map[int]bool
+	sizes     map[int]int  // see textSize
+	echoed    map[int]bool // see step.echoed
 	// compacts reports that it asks for the summary that replaces the history.
 	compacts bool
 	// heard is the branch whose last reply the client has changed; see hear.
@@ -80,6 +84,7 @@ func (r *Request) prepare() {
 	r.cores = make([]uint64, len(r.Messages))
 	r.apart, r.forms, r.replaced = map[int]timeline.Hash{}, map[int]timeline.Hash{}, map[int]bool{}
 	r.same, r.related, r.sizes, r.echoed = map[echo]bool{}, map[echo]bool{}, map[int]int{}, map[int]bool{}
+	r.bare, r.bareCores = map[int]timeline.Hash{}, map[int]uint64{}
 	r.identify(0, 1)
 }
 
@@ -89,8 +94,31 @@ func (r *Request) identify(i, to int) {
 		if r.identities[i] == (timeline.Hash{}) {
 			r.identities[i] = timeline.Identity(&r.Messages[i])
 			r.cores[i] = core(&r.Messages[i], r.identities[i])
+			if bare, ok := r.withoutInserted(i); ok {
+				r.bare[i] = timeline.Identity(&bare)
+				r.bareCores[i] = core(&bare, r.bare[i])
+			}
 		}
 	}
+}
+
+// withoutInserted returns message i without the texts that look like Oriel's, or false if it is
+// not a user's, has none, or nothing else. The newest message comes from the client, and such
+// a text in it is the client's, too. One in an older message may be of a view that comes back:
+// the message is the same as one without, and another one than one with other texts.
+func (r *Request) withoutInserted(i int) (chat.Message, bool) {
+	if i >= len(r.Messages)-1 || r.Messages[i].Role != chat.User {
+		return chat.Message{}, false
+	}
+	m := &r.Messages[i]
+	rest := *m
+	rest.Parts = nil
+	for i := range m.Parts {
+		if !m.Parts[i].Inserted() {
+			rest.Parts = append(rest.Parts, m.Parts[i])
+		}
+	}
+	return rest, 0 < len(rest.Parts) && len(rest.Parts) < len(m.Parts)
 }
 
 // unidentified returns the first message from i on whose identity is not

@@ -231,6 +231,9 @@ func (r *Request) places(p place) map[uint64][]int {
 		if same := coreOf(r.identities[i]); same != core {
 			out[same] = append(out[same], i)
 		}
+		if bare, ok := r.bareCores[i]; ok {
+			out[bare] = append(out[bare], i)
+		}
 	}
 	return out
 }

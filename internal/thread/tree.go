@@ -76,7 +76,11 @@ type step struct {
 
 // says reports whether the step says what message i of a request says.
 func (s *step) says(r *Request, i int) bool {
-	return s.identity == r.identities[i] || s.core == r.cores[i]
+	if s.identity == r.identities[i] || s.core == r.cores[i] {
+		return true
+	}
+	bare, ok := r.bareCores[i]
+	return ok && s.core == bare
 }
 
 // like returns the branches whose last message, or that of whose last request, says what
@@ -85,6 +89,9 @@ func (n *namespace) like(r *Request, i int) []*branch {
 	found := n.tails[r.cores[i]]
 	if same := coreOf(r.identities[i]); same != r.cores[i] {
 		found = slices.Concat(found, n.tails[same])
+	}
+	if bare, ok := r.bareCores[i]; ok {
+		found = slices.Concat(found, n.tails[bare])
 	}
 	return found
 }

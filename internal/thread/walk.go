@@ -67,6 +67,11 @@ func (t *tenant) descend(n *namespace, r *Request, from place, ahead int) (p pla
 // the reply of a call that its client sends back, or by what Oriel put in its
 // place.
 func (n *namespace) alike(p place, r *Request, i int) (next place, ok bool, need func()) {
+	if bare, some := r.bare[i]; some {
+		if next, ok = n.next(p, bare); ok {
+			return next, true, nil
+		}
+	}
 	if texts(&r.Messages[i]) > 1 {
 		apart, known := r.apart[i]
 		if !known {
