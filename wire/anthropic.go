@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
@@ -126,23 +127,26 @@ func anthropicProtocol() *Protocol {
 			},
 			Model: "claude",
 		},
-		Field:         anthropicField,
-		Message:       anthropicMessage,
-		Managed:       anthropicManaged,
-		Rules:         chat.Rules{ResultsFollow: true, RunsMerge: true},
-		MarksCache:    true,
-		BindsThinking: true,
-		Encode:        encodeAnthropic,
-		Reply:         readAnthropic,
-		StreamType:    protocol.EventStream,
-		NewStream:     func() protocol.Assembly { return new(anthropicStream) },
-		Content:       "content",
-		Result:        anthropicResultOf,
-		Arguments:     anthropicArguments,
-		AllowsText:    anthropicAllowsText,
-		TextPart:      protocol.TextPart,
-		Bare:          protocol.RawOf,
-		Refusal:       anthropicRefusal,
+		Field:        anthropicField,
+		Message:      anthropicMessage,
+		Managed:      anthropicManaged,
+		Rules:        chat.Rules{ResultsFollow: true, RunsMerge: true},
+		MarksCache:   true,
+		Encode:       encodeAnthropic,
+		Reply:        readAnthropic,
+		StreamType:   protocol.EventStream,
+		NewStream:    func() protocol.Assembly { return new(anthropicStream) },
+		Content:      "content",
+		Result:       anthropicResultOf,
+		Arguments:    anthropicArguments,
+		AllowsText:   anthropicAllowsText,
+		TextPart:     protocol.TextPart,
+		TooLong:      anthropicTooLong,
+		TooLongCodes: []string{"request_too_large"}, // by bytes
+		Unbound:      anthropicUnbound,
+		Steady:       anthropicSteady,
+		Bare:         protocol.RawOf,
+		Refusal:      anthropicRefusal,
 	}
 }
 
@@ -236,3 +240,12 @@ func anthropicAllowsText(e *protocol.Edit, from, end int) error {
 	}
 	return nil
 }
+
+var anthropicTooLong = []string{
+	`prompt is too long: <prompt> tokens > <limit>`,
+	"input length and `?max_tokens`? exceed context limit: <size> \\+ <reply> > <limit>",
+	`request exceeds the maximum size`,
+}
+
+var anthropicUnbound = regexp.MustCompile("^messages\\.[0-9]+\\.content\\.[0-9]+: invalid `signature` in `thinking` block\\. " +
+	"the block is bound to a different conversation")

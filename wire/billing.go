@@ -1,22 +1,21 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
 
-// ZeroBillingNonce returns data, a request made from b, with the changing part of
-// Claude Code's billing line set to zeros. The line comes first in the system prompt,
-// so a plain prefix cache finds nothing after it while it changes with every call. The
-// length stays the same. Without such a line it returns data itself.
-func (b *Body) ZeroBillingNonce(data []byte) []byte {
-	if b.Format != Anthropic {
-		return data
-	}
-	for i := range b.System {
-		line := b.System[i].Text
+	"github.com/oriel-context/oriel/chat"
+)
+
+// anthropicSteady sets the changing part of Claude Code's billing line to zeros. The line
+// comes first in the system prompt.
+func anthropicSteady(r *chat.Request, body []byte) []byte {
+	for i := range r.System {
+		line := r.System[i].Text
 		if !bytes.HasPrefix(line, []byte(`"x-anthropic-billing-header:`)) {
 			continue
 		}
 		value := bytes.Index(line, []byte("cch="))
-		at := bytes.Index(data, line)
+		at := bytes.Index(body, line)
 		if value < 0 || at < 0 {
 			continue
 		}
@@ -25,10 +24,10 @@ func (b *Body) ZeroBillingNonce(data []byte) []byte {
 		if len(bytes.Trim(line[value:value+end], "0")) == 0 {
 			continue
 		}
-		data = bytes.Clone(data)
+		body = bytes.Clone(body)
 		for k := range end {
-			data[at+value+k] = '0'
+			body[at+value+k] = '0'
 		}
 	}
-	return data
+	return body
 }

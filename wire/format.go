@@ -87,11 +87,12 @@ func detectAmong(list string, root rawjson.Value) Format {
 			return f
 		}
 	}
+	content := Format(slices.IndexFunc(protocols, func(p *Protocol) bool { return p.List == list })).Protocol().Content
 	for m := range root.Get(list).Elems() {
 		if f := find(func(s *protocol.Signs) bool { return is(s.Message, m) }); f != Auto {
 			return f
 		}
-		for p := range m.Get("content").Elems() {
+		for p := range m.Get(content).Elems() {
 			if f := find(func(s *protocol.Signs) bool { return is(s.Part, p) }); f != Auto {
 				return f
 			}

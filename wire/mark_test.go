@@ -62,7 +62,7 @@ func TestTheBillingLineIsSteady(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := b.ZeroBillingNonce(b.Data()); string(got) != c.want || string(b.Data()) != c.raw {
+		if got := b.Steady(b.Data()); string(got) != c.want || string(b.Data()) != c.raw {
 			t.Errorf("%s", got)
 		}
 	}

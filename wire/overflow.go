@@ -2,9 +2,11 @@ package wire
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Overflow describes a provider's refusal of a request that is too long. Figures are in
@@ -46,7 +48,7 @@ func ReadOverflow(status int, body []byte) (o Overflow, ok bool) {
 	if status == http.StatusRequestEntityTooLarge && a.bySize() {
 		return Overflow{Known: true}, true
 	}
-	coded := slices.ContainsFunc(a.codes, func(code string) bool { return overflowCodes[code] })
+	coded := slices.ContainsFunc(a.codes, isTooLong)
 	o.Known = coded
 	sounds := false
 	for _, m := range a.messages {
@@ -170,3 +172,69 @@ func figure(s string) int {
 	}
 	return n
 }
+
+// tokensExceed does not match "max_tokens exceeds …", which is about the reply.
+var tokensExceed = regexp.MustCompile(`(?:^|[^\w])tokens? exceed`)
+
+// quotes matches a single quote that opens a quotation.
+var quotes = regexp.MustCompile(`(?:^|[\s:=(\[])'`)
+
+// sentences are the beginnings of vendors' messages about a request that is too long,
+// compiled. Few processes need them, and they take two milliseconds.
+var sentences = sync.OnceValue(func() (out []*regexp.Regexp) {
+	for _, p := range protocols {
+		for _, s := range p.TooLong {
+			s = group.ReplaceAllString(s, `(?P<$1>[0-9][0-9,_]*)`)
+			out = append(out, regexp.MustCompile(`^(?:`+s+`)`))
+		}
+	}
+	return out
+})
+
+var group = regexp.MustCompile(`<(size|limit|prompt|reply)>`)
+
+// isTooLong reports whether a code, in lower case, is one for a request that is too long.
+func isTooLong(code string) bool {
+	return slices.ContainsFunc(protocols, func(p *Protocol) bool { return slices.Contains(p.TooLongCodes, code) })
+}
+
+// readSentence parses a message in lower case. The overflow is known if the message gives
+// the request's size, which can be compared with what was sent, or if nothing follows the
+// sentence. What follows may be a page that the error quotes.
+func readSentence(m string) (o Overflow, ok bool) {
+	for _, re := range sentences() {
+		found := re.FindStringSubmatch(m)
+		if found == nil {
+			continue
+		}
+		for i, name := range re.SubexpNames() {
+			n := figure(found[i])
+			switch name {
+			case "limit":
+				o.Limit = n
+			case "size", "reply":
+				o.Size += n
+			case "prompt":
+				o.Size, o.Prompt = n, n > 0
+			}
+		}
+		o.Known = o.Size > 0 || strings.Trim(m[len(found[0]):], " \t\r\n.,;!'\"`)]}") == ""
+		return o, true
+	}
+	return o, false
+}
+
+// wrapping matches the prefixes that gateways and SDKs put before a provider's message.
+var wrapping = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:` +
+		`(?:litellm\.)?(?:badrequest|contextwindowexceeded|invalidrequest|apistatus|api|internalserver)error: ` +
+		`|[a-z_]{0,30}(?:openai|anthropic|azure|vertex|vertex_ai|bedrock|groq|mistral|together|deepseek|hosted_vllm|vllm|xai|gemini|databricks|fireworks|cerebras|ollama|openrouter)[a-z_]{0,30}(?:error|exception) - ` +
+		`|error code: [0-9]{3} - ` +
+		`|api error: [0-9]{3}:? ` +
+		`|http [0-9]{3}: ` +
+		`|<[0-9]{3}> internalerror\.algo\.invalidparameter: ` +
+		`|input validation error: ` +
+		`|validationexception: ` +
+		`|\{'(?:error': \{'message|message|object': 'error', 'message)': ['"]` +
+		`)`)
+})

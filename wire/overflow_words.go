@@ -1,46 +1,13 @@
 package wire
 
-import (
-	"regexp"
-	"strings"
-	"sync"
-)
-
-// overflowCodes are the error codes and types, in lower case, for a request that is too
-// long.
-var overflowCodes = map[string]bool{
-	"context_length_exceeded":          true, // OpenAI and those who follow it
-	"exceed_context_size_error":        true, // llama.cpp
-	"contextwindowexceedederror":       true, // LiteLLM
-	"context_window_exceeded":          true,
-	"tokens_limit_reached":             true, // GitHub Models
-	"model_max_prompt_tokens_exceeded": true, // Copilot
-	"request_too_large":                true, // Anthropic, by bytes
-	"lengthfinishreasonerror":          true, // OpenAI's SDKs, passed on by gateways
-}
-
-// tokensExceed does not match "max_tokens exceeds …", which is about the reply.
-var tokensExceed = regexp.MustCompile(`(?:^|[^\w])tokens? exceed`)
-
-// quotes matches a single quote that opens a quotation.
-var quotes = regexp.MustCompile(`(?:^|[\s:=(\[])'`)
-
-// sentences match the beginnings of providers' messages, in lower case. Groups: size and
-// limit as the provider counts them; prompt, a size of the prompt alone, which exceeds
-// the limit by itself; reply, to be added to size. A sentence without a size is matched
-// to its end; see readSentence. Few processes need them, and they take two milliseconds.
-var sentences = sync.OnceValue(func() []*regexp.Regexp {
-	var out []*regexp.Regexp
-	for _, s := range []string{
-		// Anthropic.
-		`prompt is too long: <prompt> tokens > <limit>`,
-		"input length and `?max_tokens`? exceed context limit: <size> \\+ <reply> > <limit>",
-		`request exceeds the maximum size`,
+// chatTooLong and chatTooLongCodes are the refusals of OpenAI and of the many servers that
+// speak its protocol.
+var (
+	chatTooLong = []string{
 		// OpenAI, Azure, vLLM, DeepSeek, OpenRouter and others.
 		`this (?:model|endpoint)'s maximum context length is <limit>(?: tokens)?\.?,? (?:however|but|and),? (?:you|your)[^0-9]{1,60}<size>`,
 		`(?:this (?:model|endpoint)'s )?maximum context length is <limit>(?: tokens)?(?:\. please reduce (?:your prompt|the length of the (?:prompt|input|messages(?: or (?:the )?completion)?)))?`,
 		`'max_tokens' or 'max_completion_tokens' is too large: <reply>\. this model's maximum context length is <limit> tokens and your request has <size> input tokens`,
-		`your input exceeds the context window of this model(?:\. please adjust your input and try again)?`,
 		`input tokens exceed the configured limit of <limit> tokens\. your messages resulted in <prompt> tokens`,
 		`input tokens exceed(?: (?:the )?model(?:'s)? (?:context |token )?limit)?`,
 		`please reduce the length of the messages(?: or (?:the )?(?:completion|functions))?\.(?: current length is <size> while limit is <limit>)?`, // Groq, Cerebras
@@ -89,52 +56,14 @@ var sentences = sync.OnceValue(func() []*regexp.Regexp {
 		`(?:the )?context (?:length|window) (?:has been )?exceeded`,
 		`(?:the )?context is too long`,
 		`maximum (?:of )?[0-9][0-9,_]* tokens$`,
-	} {
-		s = group.ReplaceAllString(s, `(?P<$1>[0-9][0-9,_]*)`)
-		out = append(out, regexp.MustCompile(`^(?:`+s+`)`))
 	}
-	return out
-})
-
-var group = regexp.MustCompile(`<(size|limit|prompt|reply)>`)
-
-// readSentence parses a message in lower case. The overflow is known if the message gives
-// the request's size, which can be compared with what was sent, or if nothing follows the
-// sentence. What follows may be a page that the error quotes.
-func readSentence(m string) (o Overflow, ok bool) {
-	for _, re := range sentences() {
-		found := re.FindStringSubmatch(m)
-		if found == nil {
-			continue
-		}
-		for i, name := range re.SubexpNames() {
-			n := figure(found[i])
-			switch name {
-			case "limit":
-				o.Limit = n
-			case "size", "reply":
-				o.Size += n
-			case "prompt":
-				o.Size, o.Prompt = n, n > 0
-			}
-		}
-		o.Known = o.Size > 0 || strings.Trim(m[len(found[0]):], " \t\r\n.,;!'\"`)]}") == ""
-		return o, true
+	chatTooLongCodes = []string{
+		"context_length_exceeded",    // OpenAI and those who follow it
+		"exceed_context_size_error",  // llama.cpp
+		"contextwindowexceedederror", // LiteLLM
+		"context_window_exceeded",
+		"tokens_limit_reached",             // GitHub Models
+		"model_max_prompt_tokens_exceeded", // Copilot
+		"lengthfinishreasonerror",          // OpenAI's SDKs, passed on by gateways
 	}
-	return o, false
-}
-
-// wrapping matches the prefixes that gateways and SDKs put before a provider's message.
-var wrapping = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:` +
-		`(?:litellm\.)?(?:badrequest|contextwindowexceeded|invalidrequest|apistatus|api|internalserver)error: ` +
-		`|[a-z_]{0,30}(?:openai|anthropic|azure|vertex|vertex_ai|bedrock|groq|mistral|together|deepseek|hosted_vllm|vllm|xai|gemini|databricks|fireworks|cerebras|ollama|openrouter)[a-z_]{0,30}(?:error|exception) - ` +
-		`|error code: [0-9]{3} - ` +
-		`|api error: [0-9]{3}:? ` +
-		`|http [0-9]{3}: ` +
-		`|<[0-9]{3}> internalerror\.algo\.invalidparameter: ` +
-		`|input validation error: ` +
-		`|validationexception: ` +
-		`|\{'(?:error': \{'message|message|object': 'error', 'message)': ['"]` +
-		`)`)
-})
+)

@@ -10,7 +10,7 @@ import (
 // mayBeEmpty are the parts for which nothing is an answer.
 var mayBeEmpty = map[string]bool{
 	"IsCount": true, "Before": true, "System": true, "Signs": true, "FromText": true, "LacksList": true, "Held": true, "Rules": true,
-	"MarksCache": true, "BindsThinking": true, "NamesReplies": true,
+	"MarksCache": true, "NamesReplies": true, "Unbound": true, "Steady": true,
 }
 
 // A protocol without one of its parts is found here, and not by a user.

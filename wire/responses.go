@@ -200,6 +200,8 @@ func responsesProtocol() *Protocol {
 		Arguments:    responsesArguments,
 		AllowsText:   responsesAllowsText,
 		TextPart:     responsesTextPart,
+		TooLong:      []string{`your input exceeds the context window of this model(?:\. please adjust your input and try again)?`},
+		TooLongCodes: []string{"context_length_exceeded"},
 		Bare:         responsesBare,
 		Refusal:      openAIRefusal,
 	}

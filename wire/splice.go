@@ -67,6 +67,16 @@ func (b *Body) Write(view []Piece) ([]byte, error) {
 	return append(out, b.data[b.list.end:]...), nil
 }
 
+// Steady returns data, a request made from b, without what changes with every call although
+// nothing was said, such as Claude Code's billing line, behind which a plain prefix cache
+// finds nothing. The length stays the same. Without such a part it returns data itself.
+func (b *Body) Steady(data []byte) []byte {
+	if steady := b.Format.Protocol().Steady; steady != nil {
+		return steady(&b.Request, data)
+	}
+	return data
+}
+
 func (b *Body) check(view []Piece) error {
 	if b.list.end == 0 {
 		return fmt.Errorf("write: the body has no list of messages")

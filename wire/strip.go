@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"regexp"
+	"slices"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
@@ -10,7 +10,7 @@ import (
 // StripThinking returns the raw message without its thinking, if the protocol binds it to
 // what comes before it. It returns raw itself if there is none, or if no valid message would be left.
 func StripThinking(f Format, raw []byte) ([]byte, error) {
-	if !f.Protocol().BindsThinking {
+	if !f.Protocol().BindsThinking() {
 		return raw, nil
 	}
 	return removeParts(f, raw, func(p *chat.Part) bool { return p.Kind == chat.Thinking })
@@ -64,11 +64,9 @@ func IsUnbound(status int, body []byte) bool {
 		return false
 	}
 	for _, m := range readAnswer(body).messages {
-		if unbound.MatchString(m) {
+		if slices.ContainsFunc(protocols, func(p *Protocol) bool { return p.Unbound != nil && p.Unbound.MatchString(m) }) {
 			return true
 		}
 	}
 	return false
 }
-
-var unbound = regexp.MustCompile("^messages\\.[0-9]+\\.content\\.[0-9]+: invalid `signature` in `thinking` block\\. the block is bound to a different conversation")

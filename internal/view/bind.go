@@ -13,7 +13,7 @@ import (
 // same blocks. Thinking after the cut is bound to the view from then on, and
 // stays.
 func (e *draft) unbind(first int) {
-	if !e.Body.Format.Protocol().BindsThinking || !e.binds() {
+	if !e.Body.Format.Protocol().BindsThinking() || !e.binds() {
 		return
 	}
 	for k := first; k < len(e.pieces); k++ {

@@ -29,7 +29,7 @@ func (s *request) steady(body []byte) []byte {
 	if !s.PlainCache {
 		return body
 	}
-	return s.Body.ZeroBillingNonce(body)
+	return s.Body.Steady(body)
 }
 
 // changed reports whether a body differs from the original.

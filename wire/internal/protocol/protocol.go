@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -93,12 +94,26 @@ type Protocol struct {
 	// its text.
 	TextPart func(role chat.Role, literal []byte) []byte
 
+	// TooLong are regular expressions for the beginnings of the messages, in lower case, with
+	// which servers refuse a request that is too long. They have groups: <size> and <limit> as
+	// the server counts them; <prompt>, a size of the prompt alone, which exceeds the limit by
+	// itself; <reply>, to be added to size. A sentence without a size is matched to its end,
+	// because a page that a server quotes may follow it.
+	TooLong []string
+	// TooLongCodes are the codes and types, in lower case, of such errors.
+	TooLongCodes []string
+	// Unbound matches the message, in lower case, of a refusal because something before the
+	// model's thinking differs from when the model thought it; nil if servers do not check
+	// that.
+	Unbound *regexp.Regexp
+	// Steady returns a body that was made from a request without what changes with every
+	// call although nothing was said: a plain prefix cache finds nothing behind it. The length
+	// stays the same. It returns body itself without such a part; nil if there never is one.
+	Steady func(r *chat.Request, body []byte) []byte
+
 	// MarksCache reports whether clients mark in messages what the provider caches, so that
 	// marks must move when messages leave; otherwise marks are fields like others.
 	MarksCache bool
-	// BindsThinking reports whether a provider may refuse a message whose thinking was
-	// produced behind another history.
-	BindsThinking bool
 	// NamesReplies reports whether a request may continue a reply by the id of the reply.
 	NamesReplies bool
 
@@ -124,6 +139,10 @@ type Signs struct {
 	// Usual reports that a body without any sign is taken for the protocol's.
 	Usual bool
 }
+
+// BindsThinking reports whether a provider may refuse a message whose thinking was produced
+// behind another history.
+func (p *Protocol) BindsThinking() bool { return p.Unbound != nil }
 
 // IsProtocol reports whether requests have the format; otherwise it has only a name.
 func (p *Protocol) IsProtocol() bool { return p.List != "" }
