@@ -135,6 +135,8 @@ func anthropicProtocol() *Protocol {
 		Encode:       encodeAnthropic,
 		Reply:        readAnthropic,
 		StreamType:   protocol.EventStream,
+		Opening:      []string{"ping"},
+		Replies:      []string{"content", "role"},
 		NewStream:    func() protocol.Assembly { return new(anthropicStream) },
 		Content:      "content",
 		Result:       anthropicResultOf,

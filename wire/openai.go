@@ -229,6 +229,7 @@ func chatProtocol() *Protocol {
 		Encode:       encodeChat,
 		Reply:        readChat,
 		StreamType:   protocol.EventStream,
+		Replies:      []string{"choices"},
 		NewStream:    func() protocol.Assembly { return new(chatStream) },
 		Content:      "content",
 		Before:       chatBefore,

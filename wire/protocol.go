@@ -90,3 +90,22 @@ func listNames() string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// IsStream reports whether an answer of a media type is a streamed reply of some protocol, and
+// whether each of its lines is an event.
+func IsStream(mediaType string) (byLine, ok bool) {
+	byLine = mediaType != protocol.EventStream
+	return byLine, slices.ContainsFunc(protocols, func(p *Protocol) bool { return p.IsProtocol() && p.StreamType == mediaType })
+}
+
+// IsOpening reports whether an event with a name may come before an error in a stream that is
+// a refusal.
+func IsOpening(event string) bool {
+	return slices.ContainsFunc(protocols, func(p *Protocol) bool { return slices.Contains(p.Opening, event) })
+}
+
+// IsReplyMember reports whether an answer with a member is a reply of some protocol, even if it
+// also has an error.
+func IsReplyMember(name string) bool {
+	return slices.ContainsFunc(protocols, func(p *Protocol) bool { return slices.Contains(p.Replies, name) })
+}

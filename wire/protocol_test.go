@@ -9,7 +9,7 @@ import (
 
 // mayBeEmpty are the parts for which nothing is an answer.
 var mayBeEmpty = map[string]bool{
-	"IsCount": true, "Before": true, "System": true, "Signs": true, "FromText": true, "LacksList": true, "Held": true, "Rules": true,
+	"IsCount": true, "Opening": true, "Before": true, "System": true, "Signs": true, "FromText": true, "LacksList": true, "Held": true, "Rules": true,
 	"MarksCache": true, "NamesReplies": true, "Unbound": true, "Steady": true,
 }
 

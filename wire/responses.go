@@ -194,6 +194,8 @@ func responsesProtocol() *Protocol {
 		Encode:       encodeResponses,
 		Reply:        readResponses,
 		StreamType:   protocol.EventStream,
+		Opening:      []string{"response.created", "response.queued", "response.in_progress"},
+		Replies:      []string{"output"},
 		NewStream:    func() protocol.Assembly { return new(responsesStream) },
 		Content:      "content",
 		Result:       responsesResultOf,

@@ -66,7 +66,7 @@ func newAnswer(f wire.Format, h http.Header, tenant string, m Memory, t *turns) 
 		a.encoding = ""
 	}
 	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	a.events = kind == "text/event-stream"
+	a.events = kind == f.Protocol().StreamType
 	if a.events && a.encoding == "" {
 		a.stream = a.newStream(maxAnswer)
 	}

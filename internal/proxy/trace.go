@@ -2,8 +2,8 @@ package proxy
 
 import (
 	"fmt"
+	"mime"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/oriel-context/oriel/wire"
@@ -73,7 +73,9 @@ func (x *exchange) traceSend(h http.Header) {
 func (x *exchange) traceAnswer(res *http.Response) {
 	if x.trace != nil {
 		defer x.guardTrace()
-		x.trace.Answer(res.StatusCode, strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream"))
+		kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+		_, stream := wire.IsStream(kind)
+		x.trace.Answer(res.StatusCode, stream)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"mime"
 	"net/http"
 	"time"
+
+	"github.com/oriel-context/oriel/wire"
 )
 
 // maxHead bounds how much of a stream is read to see whether it begins with an error: the
@@ -22,7 +24,8 @@ var HeadWait = 2 * time.Second
 // anything else. Of an ordinary stream no more is read than its first line.
 func streamRefusal(res *http.Response, wait time.Duration) []byte {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	if kind != "text/event-stream" || len(res.Header["Content-Encoding"]) > 0 {
+	byLine, stream := wire.IsStream(kind)
+	if !stream || len(res.Header["Content-Encoding"]) > 0 {
 		return nil
 	}
 	late := time.NewTimer(wait)
@@ -38,7 +41,7 @@ func streamRefusal(res *http.Response, wait time.Duration) []byte {
 			res.Body = joined{io.MultiReader(bytes.NewReader(head), &awaited{from: more}, res.Body), res.Body}
 			return nil
 		}
-		failed, sure := beginsWithError(head)
+		failed, sure := beginsWithError(head, byLine)
 		if !sure && err == nil && len(head) < maxHead {
 			if len(head) == cap(head) {
 				head = append(make([]byte, 0, 2*cap(head)), head...)
@@ -106,8 +109,8 @@ func wholeRefusal(res *http.Response) []byte {
 	if json.Unmarshal(text, &answer) != nil || !bytes.HasPrefix(answer["error"], []byte("{")) {
 		return nil
 	}
-	for _, reply := range []string{"choices", "content", "output", "role"} {
-		if answer[reply] != nil {
+	for member, value := range answer {
+		if value != nil && wire.IsReplyMember(member) {
 			return nil
 		}
 	}
@@ -115,9 +118,13 @@ func wholeRefusal(res *http.Response) []byte {
 }
 
 // beginsWithError reports whether the first event of a stream is an error, as soon as
-// that is sure.
-func beginsWithError(p []byte) (failed, sure bool) {
+// that is sure. byLine means that each line is an event.
+func beginsWithError(p []byte, byLine bool) (failed, sure bool) {
 	p = bytes.TrimPrefix(p, []byte("\xef\xbb\xbf"))
+	if byLine {
+		first, _, whole := bytes.Cut(bytes.TrimLeft(p, "\r\n"), []byte("\n"))
+		return hasError(first), whole
+	}
 	early := false // the event decides nothing yet
 	for {
 		line, rest, whole := bytes.Cut(p, []byte("\n"))
@@ -135,7 +142,7 @@ func beginsWithError(p []byte) (failed, sure bool) {
 			}
 			early = false
 		case "event":
-			if early = opening[string(value)]; early {
+			if early = wire.IsOpening(string(value)); early {
 				continue
 			}
 			if failed = string(value) == "error" || string(value) == "response.failed"; !failed {
@@ -145,12 +152,14 @@ func beginsWithError(p []byte) (failed, sure bool) {
 			if early {
 				continue
 			}
-			if failed = failed || bytes.Contains(value, []byte(`"error"`)) && !bytes.Contains(value, []byte(`"error":null`)); !failed {
+			if failed = failed || hasError(value); !failed {
 				return false, true
 			}
 		}
 	}
 }
 
-// opening are the events that come before anything is decided.
-var opening = map[string]bool{"ping": true, "response.created": true, "response.queued": true, "response.in_progress": true}
+// hasError reports whether an event has an error.
+func hasError(event []byte) bool {
+	return bytes.Contains(event, []byte(`"error"`)) && !bytes.Contains(event, []byte(`"error":null`))
+}

@@ -50,8 +50,8 @@ func FuzzBeginsWithError(f *testing.F) {
 	f.Fuzz(func(t *testing.T, p []byte) {
 		// What is sure of a beginning stays so, and whoever reads it gets all of it.
 		for n := range p {
-			failed, sure := beginsWithError(p[:n])
-			if whole, _ := beginsWithError(p); sure && whole != failed {
+			failed, sure := beginsWithError(p[:n], false)
+			if whole, _ := beginsWithError(p, false); sure && whole != failed {
 				t.Fatalf("%q: %v, the whole %v", p[:n], failed, whole)
 			}
 		}
@@ -61,4 +61,20 @@ func FuzzBeginsWithError(f *testing.F) {
 			t.Fatalf("%q, %v", got, err)
 		}
 	})
+}
+
+// Where each line is an event, the first whole line says whether the stream is a refusal.
+func TestLinesThatBeginWithAnError(t *testing.T) {
+	for text, want := range map[string][2]bool{
+		"":                                  {false, false},
+		`{"error":"too`:                     {true, false},
+		"{\"error\":\"too long\"}\n":        {true, true},
+		"\r\n{\"error\":\"too long\"}\n":    {true, true},
+		"{\"message\":{},\"error\":null}\n": {false, true},
+		"{\"message\":{}}\n{\"error\":1}\n": {false, true},
+	} {
+		if failed, sure := beginsWithError([]byte(text), true); failed != want[0] || sure != want[1] {
+			t.Errorf("%q: %v %v, want %v", text, failed, sure, want)
+		}
+	}
 }

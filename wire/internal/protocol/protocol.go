@@ -72,6 +72,12 @@ type Protocol struct {
 	// StreamType is the media type of a streamed reply. In EventStream an empty line ends an
 	// event; in any other type each line is one.
 	StreamType string
+	// Opening are the names of the events that may come before an error that ends a stream
+	// as a refusal; empty if none do.
+	Opening []string
+	// Replies are the members of a whole reply that hold what the model said: an answer that
+	// has one of them beside an error is not a refusal.
+	Replies []string
 	// NewStream returns what combines the events of a streamed reply.
 	NewStream func() Assembly
 
