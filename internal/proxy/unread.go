@@ -46,7 +46,14 @@ const (
 // unreads counts unread requests by tenant. The zero value is ready for use.
 type unreads struct {
 	mu sync.Mutex // protects of
-	of map[string]map[Unread]*Unread
+	of map[string]map[Unread]*unread
+}
+
+// unread is an Unread; settled reports that the client has used HTTP since it was refused a
+// WebSocket.
+type unread struct {
+	Unread
+	settled bool
 }
 
 // add counts a request; first reports whether it is the first of its kind.
@@ -54,14 +61,14 @@ func (u *unreads) add(tenant string, key Unread, now time.Time) (first bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.of == nil {
-		u.of = map[string]map[Unread]*Unread{}
+		u.of = map[string]map[Unread]*unread{}
 	}
 	all := u.of[tenant]
 	if all == nil {
 		if len(u.of) >= maxUnreadTenants {
 			return false
 		}
-		all = map[Unread]*Unread{}
+		all = map[Unread]*unread{}
 		u.of[tenant] = all
 	}
 	if all[key] == nil && len(all) >= maxUnread {
@@ -69,22 +76,41 @@ func (u *unreads) add(tenant string, key Unread, now time.Time) (first bool) {
 	}
 	n := all[key]
 	if first = n == nil; first {
-		n = &Unread{Client: key.Client, Path: key.Path, Why: key.Why}
+		n = &unread{Unread: Unread{Client: key.Client, Path: key.Path, Why: key.Why}}
 		all[key] = n
 	}
 	n.Count++
-	n.Last = now.UTC()
+	n.Last, n.settled = now.UTC(), false
 	return first
 }
 
+// settle notes that a call of a client was read, so that it does not need the WebSocket that it
+// was refused on the same path.
+func (u *unreads) settle(tenant, client, path string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if n := u.of[tenant][Unread{Client: client, Path: path, Why: unreadRefused}]; n != nil {
+		n.settled = true
+	}
+}
+
+// empty reports whether no request of a tenant was counted.
+func (u *unreads) empty(tenant string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.of[tenant]) == 0
+}
+
 // Unread returns the requests of a tenant since the start that were not read, the most
-// frequent first.
+// frequent first. A client that was refused a WebSocket and then used HTTP is not among them.
 func (s *Server) Unread(tenant string) []Unread {
 	s.unreads.mu.Lock()
 	defer s.unreads.mu.Unlock()
 	out := []Unread{}
 	for _, n := range s.unreads.of[cmp.Or(tenant, timeline.Local)] {
-		out = append(out, *n)
+		if !n.settled {
+			out = append(out, n.Unread)
+		}
 	}
 	slices.SortFunc(out, func(a, b Unread) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Client, b.Client), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Why, b.Why))
@@ -122,10 +148,11 @@ func endsUnread(path string) bool {
 	return slices.ContainsFunc(unreadPaths, func(end string) bool { return strings.HasSuffix(path, end) })
 }
 
-// noteUnread counts a request that was not read, and warns of the first of its kind.
+// noteUnread counts a request that was not read, and logs the first of its kind.
 func (x *exchange) noteUnread() {
-	why := x.whyUnread()
-	if why == "" || x.noted {
+	why, tenant := x.whyUnread(), cmp.Or(x.tenant, timeline.Local)
+	read := why == "" && x.guard != nil && x.err == nil
+	if x.noted || why == "" && (!read || x.s.unreads.empty(tenant)) {
 		return
 	}
 	x.noted = true
@@ -133,7 +160,13 @@ func (x *exchange) noteUnread() {
 	name := func(text string) string { return clip.To(keys.Clean(clip.To(text, clip.Text)), clip.Name/2) }
 	client, _, _ := strings.Cut(x.r.Header.Get("User-Agent"), " ")
 	key := Unread{Client: name(client), Path: name(x.route.path), Why: why}
-	if x.s.unreads.add(cmp.Or(x.tenant, timeline.Local), key, x.s.now()) {
+	switch {
+	case read:
+		x.s.unreads.settle(tenant, key.Client, key.Path)
+	case !x.s.unreads.add(tenant, key, x.s.now()):
+	case why == unreadRefused: // most clients use HTTP then
+		x.s.log.Info("a client asked for a WebSocket and is told to use HTTP", "client", key.Client, "path", key.Path, "id", x.id)
+	default:
 		x.s.log.Warn("a client's requests are not read: nothing of them is recorded or cut", "client", key.Client, "path", key.Path, "why", why, "id", x.id)
 	}
 }

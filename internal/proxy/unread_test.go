@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/timeline"
@@ -81,14 +82,30 @@ func TestClientsThatAreNotReadAreNamed(t *testing.T) {
 		got = strings.Join(listed(), "\n")
 		return got == want
 	})
-	if n := strings.Count(s.log.String(), "requests are not read"); n != 6 {
-		t.Errorf("%d warnings for 6 kinds", n)
+	if n := strings.Count(s.log.String(), "requests are not read"); n != 5 {
+		t.Errorf("%d warnings for 5 kinds", n)
 	}
+	if n := strings.Count(s.log.String(), "is told to use HTTP"); n != 1 {
+		t.Errorf("%d lines for a refused WebSocket", n)
+	}
+	// Its client uses HTTP, as it was told; another path is not the same.
+	ask("socket/4", "POST", "/v1/chat/completions", "{}")
+	ask("socket/5", "POST", "/v1/responses", "{}")
+	time.Sleep(10 * time.Millisecond)
+	if got := strings.Join(listed(), "\n"); got != want {
+		t.Errorf("another client or path: %s", got)
+	}
+	ask("socket/4", "POST", "/v1/responses", "{}")
+	await(t, func() bool { return !strings.Contains(strings.Join(listed(), "\n"), "socket/4") })
+	ask("socket/4", "GET", "/v1/responses", "", "Connection", "Upgrade", "Upgrade", "websocket")
+	await(t, func() bool { return strings.Contains(strings.Join(listed(), "\n"), "2 socket/4") })
+	ask("socket/4", "POST", "/v1/responses", "{}")
+	await(t, func() bool { return !strings.Contains(strings.Join(listed(), "\n"), "socket/4") })
 	for i := range 100 {
 		ask(fmt.Sprint("client/", i), "POST", "/v1/completions", "{}")
 	}
 	await(t, func() bool { return listed()[0] == "90 others others not read" })
-	if got := listed(); len(got) != 17 {
+	if got := listed(); len(got) != 16 {
 		t.Errorf("%d: %q", len(got), got)
 	}
 	if _, health := s.do(s.request("GET", "/oriel/healthz", "")); !strings.Contains(health, `"client":"large/2"`) || !strings.Contains(health,
