@@ -6,9 +6,15 @@ import (
 	"github.com/oriel-context/oriel/internal/engine"
 )
 
-// Conversation is a history with a window on it, of items or of calls. The ids of items are
-// sequence numbers: the first is 1, and each is one higher than the one before, also after
-// Clear. A Conversation is safe for concurrent use, and several processes may use the same one.
+// Conversation is a history with a window on it. It consists of items or of calls, as its
+// first write decides. Add, Context, Resize and Clear are for items: on a conversation of
+// calls they fail with ErrOfCalls, because its window is what the calls send. All other
+// methods work on both; pins and undos take effect at the next call. A call that names a
+// conversation of items gets another conversation, "NAME~2" for example.
+//
+// The ids of items and messages are sequence numbers: the first is 1, and each is one higher
+// than the one before, also after Clear. A Conversation is safe for concurrent use, and
+// several processes may use the same one.
 type Conversation struct{ c *engine.Conversation }
 
 // ID returns the conversation's id.
@@ -59,9 +65,8 @@ func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions
 }
 
 // Items returns the newest items of the window in the order in which they were added, at
-// most limit of them; limit 0 means all. In a conversation of calls the window is one that
-// Oriel makes of its history for Items, Status and Context, and not what the calls sent: see
-// ReadSent.
+// most limit of them; limit 0 means all. In a conversation of calls they are its messages, in
+// view or not.
 func (c *Conversation) Items(ctx context.Context, limit int) ([]Item, error) {
 	return c.c.Items(ctx, limit)
 }
@@ -111,8 +116,8 @@ func (c *Conversation) Undo(ctx context.Context, planID string) error { return c
 // pinned. Nothing leaves at once.
 func (c *Conversation) Release(ctx context.Context) error { return c.c.Release(ctx) }
 
-// Status returns the state of the window. In a conversation of calls that is not what the
-// calls sent: see Items.
+// Status returns the state of the window; in a conversation of calls that is what was really
+// sent of the latest one.
 func (c *Conversation) Status(ctx context.Context) (Status, error) { return c.c.Status(ctx) }
 
 // Resize sets the size of the window, which overrides Config.Adaptive; 0 restores the

@@ -10,6 +10,9 @@ var (
 	ErrClosed = fault.ErrClosed
 	// ErrNoConversation: a conversation needs an id.
 	ErrNoConversation = fault.ErrNoConversation
+	// ErrOfCalls: the conversation consists of calls. Add, Context, Resize and Clear are for
+	// conversations of items.
+	ErrOfCalls = fault.ErrOfCalls
 	// ErrItem: an item cannot be added.
 	ErrItem = fault.ErrItem
 	// ErrNoItem: the conversation never had an item with this id.

@@ -63,6 +63,8 @@ type Parts struct {
 	Now func() time.Time
 	// Sizing is Config.Sizing.
 	Sizing items.Sizing
+	// Taken is that of thread.Options: conversations of items.
+	Taken func(tenant, name string) bool
 	// Suffix is that of thread.Options.
 	Suffix func() string
 }
@@ -149,7 +151,7 @@ func New(o Parts, options Options) *Engine {
 		o.Limits = new(token.Limits)
 	}
 	o.Backlog, o.Waits = cmp.Or(o.Backlog, 256<<20), o.Waits.withDefaults()
-	r := &Engine{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Plans: view.ReadPlans, Shared: o.Shared}), cache: token.NewCache(0), turns: newTurns()}
+	r := &Engine{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Taken: o.Taken, Plans: view.ReadPlans, Shared: o.Shared}), cache: token.NewCache(0), turns: newTurns()}
 	r.ending, r.end = context.WithCancel(context.Background())
 	r.working, r.hurry = context.WithCancel(context.Background())
 	r.queue = newQueue(workers, o.Backlog, func(p any) {

@@ -42,23 +42,17 @@ func (u *Undoing) Newer() bool {
 	return len(u.Back) > 0 && len(u.Leaves) > 0 && u.Leaves[len(u.Leaves)-1] > u.Back[0]
 }
 
-// Recorded opens a conversation once its calls that have ended are stored; ok is false if
-// there is none, or if it does not consist of calls.
-func (r *Engine) Recorded(ctx context.Context, tenant, name string) (c *Recorded, ok bool, err error) {
-	if err := r.WaitFor(ctx, tenant, name); err != nil {
-		return nil, false, err
-	}
-	stored, err := r.o.Store.Conversation(ctx, tenant, name)
-	if errors.Is(err, timeline.ErrNoConversation) {
-		return nil, false, nil
-	}
-	if err == nil {
-		ok, err = HasCalls(ctx, r.o.Store, tenant, name)
-	}
-	return &Recorded{r, r.o.Store, tenant, stored}, ok, err
+// Recorded returns a stored conversation of calls.
+func (r *Engine) Recorded(tenant string, stored timeline.Conversation) *Recorded {
+	return &Recorded{r, r.o.Store, tenant, stored}
 }
 
-// HasCalls reports whether a stored conversation consists of calls.
+// InUse reports whether a call of a conversation has begun and is not written yet, so that
+// the conversation will be one of calls.
+func (r *Engine) InUse(tenant, conversation string) bool { return r.index.InUse(tenant, conversation) }
+
+// HasCalls reports whether a stored conversation consists of calls. The first write decides
+// that, and conversations of items get no calls.
 func HasCalls(ctx context.Context, store timeline.Store, tenant, name string) (bool, error) {
 	who, err := store.Records(ctx, tenant, name, "thread", "")
 	if err != nil || len(who) > 0 {
@@ -74,6 +68,97 @@ func HasCalls(ctx context.Context, store timeline.Store, tenant, name string) (b
 func proxyCalls(ctx context.Context, store timeline.Store, tenant, name string) ([]string, error) {
 	keys, err := store.RecordKeys(ctx, tenant, name, "call")
 	return slices.DeleteFunc(keys, func(key string) bool { return strings.HasPrefix(key, "import ") }), err
+}
+
+// Head returns the place of the newest message.
+func (c *Recorded) Head() timeline.Place { return c.stored.Head }
+
+// Sent is what was sent of the latest call.
+type Sent struct {
+	// Messages and Tokens are the size of the request; Budget is the most tokens that it
+	// might have, 0 if no view was made of it.
+	Messages, Tokens, Budget int
+}
+
+// Sent returns what was sent of the latest call that is not beside the conversation; zero if
+// there is none.
+func (c *Recorded) Sent(ctx context.Context) (sent Sent, err error) {
+	found, e, err := c.latest(ctx)
+	if err != nil || e == nil {
+		return sent, err
+	}
+	sent = Sent{Messages: len(e.Own) + e.Messages, Tokens: e.Tokens, Budget: e.Wish}
+	if e.Hard > 0 && (sent.Budget == 0 || sent.Budget > e.Hard) {
+		sent.Budget = e.Hard
+	}
+	if e.Plan == "" {
+		return sent, nil
+	}
+	options := SentOptions{Models: c.engine.Options().Models, Profiles: c.engine.Options().Profiles}
+	now, _, err := ReadSent(ctx, c.store, c.tenant, c.stored.Name, found, options)
+	if errors.Is(err, ErrPlanGone) {
+		return sent, nil
+	}
+	if err != nil {
+		return sent, err
+	}
+	sent.Messages = len(now.SentIDs)
+	return sent, nil
+}
+
+// latest returns the record of the latest call that is not beside the conversation, or nil.
+func (c *Recorded) latest(ctx context.Context) (*timeline.Record, *entry, error) {
+	calls, err := proxyCalls(ctx, c.store, c.tenant, c.stored.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, key := range slices.Backward(calls) {
+		found, err := c.store.Records(ctx, c.tenant, c.stored.Name, "call", key)
+		if err != nil {
+			return nil, nil, err
+		}
+		var e entry
+		if len(found) > 0 && json.Unmarshal(found[0].Data, &e) == nil && e.Thread != thread.Side {
+			return &found[0], &e, nil
+		}
+	}
+	return nil, nil, nil
+}
+
+// Kept returns the messages on the way to the head that are pinned, and those that an undo
+// holds.
+func (c *Recorded) Kept(ctx context.Context) (pinned, held map[int64]bool, err error) {
+	notes := timeline.Notes{Store: c.store, Tenant: c.tenant, Conversation: c.stored.Name}
+	pins, err := notes.Pins(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	holds, err := notes.Holds(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	here := func(at timeline.Place) bool {
+		if err != nil || at.Depth == 0 {
+			return err == nil
+		}
+		var on bool
+		on, err = timeline.Passes(ctx, c.store, c.tenant, c.stored.Head, at)
+		return on
+	}
+	pinned, held = map[int64]bool{}, map[int64]bool{}
+	for i := range pins {
+		if pins[i].ID <= c.stored.Head.Depth && here(pins[i].At) {
+			pinned[pins[i].ID] = true
+		}
+	}
+	for i := range holds {
+		if here(holds[i].At) {
+			for id := range holds[i].Held.All() {
+				held[int64(id)] = true
+			}
+		}
+	}
+	return pinned, held, err
 }
 
 // Pin keeps a message in view, and brings it back if it has left. It refuses, with the
@@ -280,45 +365,37 @@ func (c *Recorded) fits(ctx context.Context, more []int) (would view.Restoration
 	if err != nil || len(plans) == 0 {
 		return would, err // nothing ever had to leave
 	}
-	calls, err := proxyCalls(ctx, c.store, c.tenant, c.stored.Name)
-	if err != nil {
+	found, e, err := c.latest(ctx)
+	if err != nil || e == nil {
 		return would, err
 	}
 	w, err := readViewNotes(ctx, c.store, c.tenant, c.stored.Name)
 	if err != nil {
 		return would, err
 	}
-	for _, key := range slices.Backward(calls) {
-		found, err := c.store.Records(ctx, c.tenant, c.stored.Name, "call", key)
-		if err != nil {
-			return would, err
-		}
-		var e entry
-		if len(found) == 0 || json.Unmarshal(found[0].Data, &e) != nil || e.Thread == thread.Side {
-			continue
-		}
-		call, err := Read(ctx, c.store, c.tenant, &found[0])
-		if err != nil {
-			return would, nil
-		}
-		in, err := e.input(call)
-		if err != nil {
-			return would, nil
-		}
-		newest := plans[len(plans)-1].cut
-		if in.Room == nil { // of an earlier version
-			in.Room = &view.Room{Wish: newest.Plan.Budget, Hard: newest.Plan.Budget}
-		}
-		options := c.engine.Options()
-		o := view.Options{Models: options.Models, Calibration: c.engine.o.Calibration, Cache: c.engine.cache, Profiles: options.Profiles, KeepTools: options.KeepTools}
-		if _, err := o.Profiles.Lookup(in.Profile); err != nil {
-			in.Profile = "" // it is no longer in the settings; in.Room says what it allowed
-		}
-		in.Thread.Tenant = c.tenant // whose calls have taught the calibration
-		in.Pins, in.Now = union(w.all(), more), found[0].Time
-		return view.New(o).Restoring(ctx, in, newest)
+	sent, err := Read(ctx, c.store, c.tenant, found)
+	if err != nil {
+		return would, nil
 	}
-	return would, nil
+	in, err := e.input(sent)
+	if err != nil {
+		return would, nil
+	}
+	newest := plans[len(plans)-1].cut
+	if in.Room == nil { // of an earlier version
+		in.Room = &view.Room{Wish: newest.Plan.Budget, Hard: newest.Plan.Budget}
+	}
+	options := c.engine.Options()
+	o := view.Options{
+		Models: options.Models, Calibration: c.engine.o.Calibration, Cache: c.engine.cache,
+		Profiles: options.Profiles, KeepTools: options.KeepTools,
+	}
+	if _, err := o.Profiles.Lookup(in.Profile); err != nil {
+		in.Profile = "" // it is no longer in the settings; in.Room says what it allowed
+	}
+	in.Thread.Tenant = c.tenant // whose calls have taught the calibration
+	in.Pins, in.Now = union(w.all(), more), found.Time
+	return view.New(o).Restoring(ctx, in, newest)
 }
 
 // pins returns the pins of an id on all branches.

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/fault"
 	"github.com/oriel-context/oriel/items"
@@ -27,6 +28,8 @@ type Conversation struct {
 	engine *Engine
 	// begun reports that the store has the conversation, or had it once.
 	begun atomic.Bool
+	// hasItems reports that items were added here: it can have no calls.
+	hasItems atomic.Bool
 	// place is its place in the engine's list of recently used conversations; the
 	// engine's mutex protects it.
 	place *list.Element
@@ -65,8 +68,41 @@ func (c *Conversation) run(ctx context.Context, op string, do func(*loaded) erro
 			pause(ctx, rand.N(time.Millisecond<<min(try-2, 4)))
 		}
 	}
+	if errors.Is(err, fault.ErrOfCalls) {
+		return c.fail(op, err, "send requests by Engine.Transport or the proxy, or use another id for items; Items, Status, Recall, Pin, Undo and Plans work here, too")
+	}
 	if err != nil {
 		return c.engine.storeError(ctx, op, c.id, err)
+	}
+	return nil
+}
+
+// either runs calls on a conversation of calls, once those that have ended are stored, and
+// items on any other one, as run does.
+func (c *Conversation) either(ctx context.Context, op string, calls func(*call.Recorded) error, items func(*loaded) error) error {
+	e := c.engine
+	if err := e.enter(ctx, c); err != nil {
+		return c.fail(op, err, "")
+	}
+	if err := e.calls.WaitFor(ctx, c.tenant, c.id); err != nil {
+		return e.storeError(ctx, op, c.id, err)
+	}
+	c.mu.Lock()
+	p, err := c.current(ctx)
+	c.mu.Unlock()
+	if err == nil && !p.ofCalls {
+		return c.run(ctx, op, items)
+	}
+	if err == nil {
+		err = calls(e.calls.Recorded(c.tenant, p.stored))
+	}
+	for _, cause := range []error{fault.ErrNoItem, fault.ErrNoPlan, fault.ErrCannotFit} {
+		if errors.Is(err, cause) {
+			return c.fail(op, err, "")
+		}
+	}
+	if err != nil {
+		return e.storeError(ctx, op, c.id, err)
 	}
 	return nil
 }
@@ -84,10 +120,20 @@ func (c *Conversation) attempt(ctx context.Context, do func(*loaded) error) erro
 	if err != nil {
 		return err
 	}
+	if p.ofCalls {
+		return fault.ErrOfCalls
+	}
 	err = do(p)
 	if err == nil && p.touched() {
-		if err = p.commit(ctx); err == nil {
+		added := len(p.change.Messages) > 0
+		if p.stored.Revision == 0 && c.engine.calls.InUse(c.tenant, c.id) {
+			err = fault.ErrOfCalls // the first one is on its way
+		} else if err = p.commit(ctx); err == nil {
 			c.begun.Store(true)
+			if added {
+				p.hasItems = true
+				c.hasItems.Store(true)
+			}
 		}
 	}
 	if err != nil && p.touched() {
@@ -187,7 +233,10 @@ func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []items.
 
 // Items implements oriel.Conversation.Items.
 func (c *Conversation) Items(ctx context.Context, limit int) (list []items.Item, err error) {
-	err = c.run(ctx, "list items", func(p *loaded) error {
+	err = c.either(ctx, "list items", func(r *call.Recorded) (err error) {
+		list, err = c.messages(ctx, r, limit)
+		return err
+	}, func(p *loaded) error {
 		list = p.handOut(p.window.Items(limit))
 		return nil
 	})
@@ -197,7 +246,10 @@ func (c *Conversation) Items(ctx context.Context, limit int) (list []items.Item,
 // Item implements oriel.Conversation.Item.
 func (c *Conversation) Item(ctx context.Context, id int64) (it items.Item, err error) {
 	op := fmt.Sprintf("read item %d", id)
-	err = c.run(ctx, op, func(p *loaded) error {
+	err = c.either(ctx, op, func(r *call.Recorded) (err error) {
+		it, err = c.message(ctx, r, id)
+		return err
+	}, func(p *loaded) error {
 		if err := p.known(op, id); err != nil {
 			return err
 		}
@@ -236,9 +288,12 @@ func (c *Conversation) Clear(ctx context.Context) error {
 // Status describes a conversation in numbers.
 type Status struct {
 	// Items and Tokens are the contents of the window, MaxItems and MaxTokens its current
-	// limits.
+	// limits. In a conversation of calls they are the messages and tokens of the request
+	// that was really sent last, system prompt and tools included, and its budget; MaxItems
+	// is 0: a request has no such limit.
 	Items, Tokens, MaxItems, MaxTokens int
-	// History is the number of items ever added, Held the number that Undo holds in view.
+	// History is the number of items or messages ever added, Held the number that Undo
+	// holds in view.
 	History, Held int
 	// State is the activity that the newest items suggest, such as debugging. Complexity
 	// rates the newest ten items from 0 to 1.
@@ -248,7 +303,10 @@ type Status struct {
 
 // Status implements oriel.Conversation.Status.
 func (c *Conversation) Status(ctx context.Context) (s Status, err error) {
-	err = c.run(ctx, "read status", func(p *loaded) error {
+	err = c.either(ctx, "read status", func(r *call.Recorded) (err error) {
+		s, err = c.sentStatus(ctx, r)
+		return err
+	}, func(p *loaded) error {
 		s = Status{
 			Items: p.window.Len(), Tokens: p.window.Tokens(), History: int(p.last()), Held: len(p.held),
 			State: p.tracker.State(), Complexity: p.tracker.Complexity(),

@@ -51,7 +51,10 @@ func (c *Conversation) Directives(ctx context.Context) ([]Directive, error) {
 
 // head returns the place of the newest item.
 func (c *Conversation) head(ctx context.Context, op string) (at timeline.Place, err error) {
-	err = c.run(ctx, op, func(p *loaded) error {
+	err = c.either(ctx, op, func(r *call.Recorded) error {
+		at = r.Head()
+		return nil
+	}, func(p *loaded) error {
 		at = p.stored.Head
 		return nil
 	})
@@ -93,14 +96,11 @@ func (c *Conversation) EditDirective(ctx context.Context, id int64, text string)
 
 // replaceDirectives stores a text in place of the directives of an item.
 func (c *Conversation) replaceDirectives(ctx context.Context, op string, id int64, text string) error {
-	if came, err := c.byCalls(ctx, op, func(r *call.Recorded) error {
+	return c.either(ctx, op, func(r *call.Recorded) error {
 		return r.Note(ctx, id, func(notes timeline.Notes, at timeline.Place, revision int64) (*timeline.Record, error) {
 			return dismissal(ctx, notes, at, text, revision)
 		})
-	}); came {
-		return err
-	}
-	return c.run(ctx, op, func(p *loaded) error {
+	}, func(p *loaded) error {
 		if err := p.known(op, id); err != nil {
 			return err
 		}

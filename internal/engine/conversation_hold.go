@@ -2,49 +2,18 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/event"
-	"github.com/oriel-context/oriel/internal/fault"
 	"github.com/oriel-context/oriel/timeline"
 )
-
-// byCalls runs do if the conversation consists of calls, and reports whether it does. It
-// also reports true if an error prevents it from knowing.
-func (c *Conversation) byCalls(ctx context.Context, op string, do func(*call.Recorded) error) (came bool, err error) {
-	e := c.engine
-	if err := e.enter(ctx, c); err != nil {
-		return true, c.fail(op, err, "")
-	}
-	r, ok, err := e.calls.Recorded(ctx, c.tenant, c.id)
-	if err != nil {
-		return true, e.storeError(ctx, op, c.id, err)
-	}
-	if !ok {
-		return false, nil
-	}
-	err = do(r)
-	for _, cause := range []error{fault.ErrNoItem, fault.ErrNoPlan, fault.ErrCannotFit} {
-		if errors.Is(err, cause) {
-			return true, c.fail(op, err, "")
-		}
-	}
-	if err != nil {
-		return true, e.storeError(ctx, op, c.id, err)
-	}
-	return true, nil
-}
 
 // Pin implements oriel.Conversation.Pin.
 func (c *Conversation) Pin(ctx context.Context, id int64) error {
 	op := fmt.Sprintf("pin item %d", id)
-	if came, err := c.byCalls(ctx, op, func(r *call.Recorded) error { return r.Pin(ctx, id) }); came {
-		return err
-	}
-	return c.run(ctx, op, func(p *loaded) error {
+	return c.either(ctx, op, func(r *call.Recorded) error { return r.Pin(ctx, id) }, func(p *loaded) error {
 		if err := p.known(op, id); err != nil {
 			return err
 		}
@@ -70,10 +39,7 @@ func (c *Conversation) Pin(ctx context.Context, id int64) error {
 // Unpin implements oriel.Conversation.Unpin.
 func (c *Conversation) Unpin(ctx context.Context, id int64) error {
 	op := fmt.Sprintf("unpin item %d", id)
-	if came, err := c.byCalls(ctx, op, func(r *call.Recorded) error { return r.Unpin(ctx, id) }); came {
-		return err
-	}
-	return c.run(ctx, op, func(p *loaded) error {
+	return c.either(ctx, op, func(r *call.Recorded) error { return r.Unpin(ctx, id) }, func(p *loaded) error {
 		if err := p.known(op, id); err != nil {
 			return err
 		}
@@ -107,13 +73,10 @@ func undoOp(plan string) string {
 // WouldUndo implements oriel.Conversation.WouldUndo.
 func (c *Conversation) WouldUndo(ctx context.Context, planID string) (u call.Undoing, err error) {
 	op := undoOp(planID)
-	if came, err := c.byCalls(ctx, op, func(r *call.Recorded) (err error) {
+	err = c.either(ctx, op, func(r *call.Recorded) (err error) {
 		u, err = r.WouldUndo(ctx, planID)
 		return err
-	}); came {
-		return u, err
-	}
-	err = c.run(ctx, op, func(p *loaded) error {
+	}, func(p *loaded) error {
 		id, items, err := p.findPlan(ctx, op, planID)
 		u = call.Undoing{Plan: id}
 		if err != nil || len(items) == 0 {
@@ -141,10 +104,7 @@ func (c *Conversation) WouldUndo(ctx context.Context, planID string) (u call.Und
 // Undo implements oriel.Conversation.Undo.
 func (c *Conversation) Undo(ctx context.Context, planID string) error {
 	op := undoOp(planID)
-	if came, err := c.byCalls(ctx, op, func(r *call.Recorded) error { return r.Undo(ctx, planID) }); came {
-		return err
-	}
-	return c.run(ctx, op, func(p *loaded) error {
+	return c.either(ctx, op, func(r *call.Recorded) error { return r.Undo(ctx, planID) }, func(p *loaded) error {
 		planID, ids, err := p.findPlan(ctx, op, planID)
 		if err != nil || len(ids) == 0 {
 			return err
@@ -166,10 +126,7 @@ func (c *Conversation) Undo(ctx context.Context, planID string) error {
 
 // Release implements oriel.Conversation.Release.
 func (c *Conversation) Release(ctx context.Context) error {
-	if came, err := c.byCalls(ctx, "release", func(r *call.Recorded) error { return r.Release(ctx) }); came {
-		return err
-	}
-	return c.run(ctx, "release", func(p *loaded) error {
+	return c.either(ctx, "release", func(r *call.Recorded) error { return r.Release(ctx) }, func(p *loaded) error {
 		if p.stored.Revision == 0 {
 			return nil
 		}

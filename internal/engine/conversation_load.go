@@ -29,7 +29,7 @@ func (c *Conversation) current(ctx context.Context) (*loaded, error) {
 		return c.load(ctx)
 	}
 	seen, err := c.engine.store.Changed(ctx)
-	if err != nil || seen == p.seen {
+	if err != nil || seen == p.seen && c.hasItems.Load() { // calls of this process change others
 		return p, err
 	}
 	now, err := c.stored(ctx)
@@ -69,6 +69,7 @@ func (c *Conversation) load(ctx context.Context) (*loaded, error) {
 			return nil, err
 		}
 		c.loaded = p
+		c.hasItems.Store(p.hasItems)
 		if p.stored.Revision > 0 {
 			c.begun.Store(true)
 		}
@@ -91,7 +92,14 @@ func (c *Conversation) build(ctx context.Context, old *loaded) (p *loaded, err e
 		p.begin(nil)
 		return p, nil
 	}
-	if err = p.restore(ctx, old); err == nil {
+	if old != nil && (old.ofCalls || !old.stored.Created.Equal(p.stored.Created)) {
+		old = nil // it was deleted meanwhile
+	}
+	p.hasItems = old != nil && old.hasItems
+	if p.ofCalls, err = call.HasCalls(ctx, e.store, c.tenant, c.id); err == nil && !p.ofCalls {
+		err = p.restore(ctx, old)
+	}
+	if err == nil {
 		now, failed := c.stored(ctx)
 		if failed != nil {
 			return nil, failed
@@ -271,9 +279,6 @@ func (p *loaded) readHolds(ctx context.Context) error {
 	holds, err := p.notes().Holds(ctx)
 	if err != nil || len(holds) == 0 {
 		return err
-	}
-	if calls, err := call.HasCalls(ctx, p.engine.store, p.tenant, p.id); calls || err != nil {
-		return err // they are about the views of its calls
 	}
 	for _, h := range holds {
 		on, err := p.passes(ctx, h.At)

@@ -38,6 +38,11 @@ type loaded struct {
 	// was read.
 	stored timeline.Conversation
 	seen   int64
+	// ofCalls reports that it is a conversation of calls. Nothing else of it is read then.
+	ofCalls bool
+	// hasItems reports that a program has added items to it, so that it gets no calls. An
+	// imported conversation may still get them.
+	hasItems bool
 	// spoiled reports that an operation failed half-way, so that the conversation must be
 	// read again.
 	spoiled bool
@@ -203,6 +208,7 @@ type storedEntry struct {
 func (p *loaded) read(ctx context.Context, first, last int64) (items []storedEntry, err error) {
 	err = p.engine.store.Messages(ctx, p.tenant, p.stored.Head, first, last, false, func(e *timeline.Entry) error {
 		it, shown := p.engine.itemOf(e)
+		p.hasItems = p.hasItems || e.Format == timeline.FormatItem
 		items = append(items, storedEntry{it, shown})
 		return nil
 	})

@@ -141,14 +141,11 @@ func (p *loaded) parsePlan(ctx context.Context, r *timeline.Plan) (plan keptPlan
 
 // Plans implements oriel.Conversation.Plans.
 func (c *Conversation) Plans(ctx context.Context, limit int) (plans []window.Plan, err error) {
-	if came, err := c.byCalls(ctx, "list plans", func(r *call.Recorded) error {
+	err = c.either(ctx, "list plans", func(r *call.Recorded) error {
 		made, err := r.Plans(ctx, limit)
 		plans = made
 		return err
-	}); came {
-		return plans, err
-	}
-	err = c.run(ctx, "list plans", func(p *loaded) (err error) {
+	}, func(p *loaded) (err error) {
 		plans, err = p.plans(ctx, limit)
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/fault"
 	"github.com/oriel-context/oriel/internal/number"
@@ -86,7 +87,12 @@ func (c *Conversation) Recall(ctx context.Context, query string, o RecallOptions
 	var at timeline.Place
 	var state items.State
 	var policy string
-	err := c.run(ctx, op, func(p *loaded) error {
+	err := c.either(ctx, op, func(r *call.Recorded) error {
+		at = r.Head()
+		tracker, err := c.tracked(ctx, r)
+		state = tracker.State()
+		return err
+	}, func(p *loaded) error {
 		at, state, policy = p.stored.Head, p.tracker.State(), p.policy
 		return nil
 	})

@@ -162,6 +162,15 @@ func (e *Engine) conversationOf(ctx context.Context, tenant, id string) (*Conver
 	return c, nil
 }
 
+// hasItems reports whether items were added to a conversation that is in memory.
+func (e *Engine) hasItems(tenant, id string) bool {
+	e.mu.Lock()
+	t := e.tenants[tenant]
+	c := e.conversations[conversationKey{tenant, id}].Value()
+	e.mu.Unlock()
+	return c != nil && c.hasItems.Load() || t != nil && t.hasItems(tenant, id)
+}
+
 // forget removes the entry of a conversation that no caller holds any more.
 func (e *Engine) forget(key conversationKey) {
 	e.mu.Lock()
@@ -228,6 +237,7 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.loaded = nil
+		c.hasItems.Store(false)
 	}
 	if _, err := e.store.Delete(ctx, e.config.Tenant, id, nil); err != nil {
 		return e.storeError(ctx, op, id, err)

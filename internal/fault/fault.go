@@ -21,6 +21,9 @@ var (
 	ErrClosed = errors.New("the engine is closed")
 	// ErrNoConversation: a conversation needs an id.
 	ErrNoConversation = errors.New("no conversation has an empty id")
+	// ErrOfCalls: the conversation consists of calls, and only items can be added, sized
+	// and cleared by hand.
+	ErrOfCalls = errors.New("it is a conversation of calls")
 	// ErrItem: an item cannot be added.
 	ErrItem = items.ErrItem
 	// ErrNoItem: the conversation never had an item with this id.

@@ -23,6 +23,7 @@ type Index struct {
 	// suffix makes the names of unnamed conversations unique.
 	suffix func() string
 	plans  PlanReader
+	taken  func(tenant, name string) bool
 	shared bool
 
 	loads sync.WaitGroup
@@ -49,6 +50,9 @@ type Options struct {
 	// does not name. It must differ between processes. nil means a random
 	// suffix.
 	Suffix func() string
+	// Taken, if set, reports whether a conversation of something else than calls has a name,
+	// although it was free when the names in use were read. It must return quickly.
+	Taken func(tenant, name string) bool
 	// Shared reports that other processes add to the store all the time. What is not in
 	// memory is then looked for in the store as it is now.
 	Shared bool
@@ -56,7 +60,7 @@ type Options struct {
 
 // NewIndex returns an index of the conversations in store.
 func NewIndex(store timeline.Store, o Options) *Index {
-	b := &Index{store: store, limit: cmp.Or(o.Messages, 1<<19), wait: cmp.Or(o.Wait, 50*time.Millisecond), suffix: o.Suffix, plans: o.Plans, shared: o.Shared, tenants: map[string]*tenant{}}
+	b := &Index{store: store, limit: cmp.Or(o.Messages, 1<<19), wait: cmp.Or(o.Wait, 50*time.Millisecond), suffix: o.Suffix, plans: o.Plans, taken: o.Taken, shared: o.Shared, tenants: map[string]*tenant{}}
 	if b.suffix == nil {
 		b.suffix = randomSuffix
 	}
@@ -232,6 +236,15 @@ func (b *Index) Find(ctx context.Context, r *Request) (*Thread, error) {
 	}
 	b.shrink()
 	return th, nil
+}
+
+// InUse reports whether a call of a conversation has begun and is not written yet.
+func (b *Index) InUse(tenant, conversation string) bool {
+	t := b.tenant(tenant)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.conversations[conversation]
+	return k != nil && k.busy()
 }
 
 // locate is the part of Find under the tenant's lock.

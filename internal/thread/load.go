@@ -52,6 +52,9 @@ type storedConversation struct {
 	read         *timeline.Snapshot
 	paths        []*storedPath
 	marks        []StoredPlan
+	// ofItems reports that nothing of it was recorded from calls, and that programs added
+	// items to it.
+	ofItems bool
 }
 
 // storedPath is a path through a stored conversation.
@@ -59,6 +62,7 @@ type storedPath struct {
 	steps  []step
 	places []timeline.Place
 	forms  map[int][]timeline.Hash // by depth
+	items  bool                    // it ends with an item
 }
 
 // take adds a conversation that was read, unless it is in memory.
@@ -136,6 +140,9 @@ func (b *Index) loadSession(ctx context.Context, r *Request) (found []*storedCon
 		s, err := b.read(ctx, r.Tenant, &mine[i])
 		if err != nil {
 			return found, nil, err
+		}
+		if s.ofItems {
+			continue // its name is taken: calls are not written among items
 		}
 		if s.session = r.Hints.Session; !s.stored {
 			s.space, s.imported = r.Hints.space(), true // it was created by other means
@@ -442,6 +449,9 @@ func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversatio
 		if len(p.steps) > 0 {
 			s.paths = append(s.paths, p)
 		}
+		if head == c.Head {
+			s.ofItems = p.items && !s.stored
+		}
 	}
 	return s, nil
 }
@@ -455,6 +465,7 @@ func readPath(ctx context.Context, store timeline.Store, tenant string, to timel
 	err := store.Messages(ctx, tenant, to, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
 		p.steps = append(p.steps, step{identity: e.Identity, core: coreOf(e.Identity), assistant: e.Role == string(chat.Assistant), model: e.Ref != ""})
 		p.places = append(p.places, e.Place)
+		p.items = e.Format == timeline.FormatItem
 		if len(e.Variants) > 0 {
 			if p.forms == nil {
 				p.forms = map[int][]timeline.Hash{}

@@ -266,7 +266,7 @@ func (t *tenant) newName(r *Request) string {
 	s := t.session(r.Hints.Session)
 	for s.next = max(s.next, 1); ; s.next++ {
 		t.work++
-		if name := chainName(r.Hints.Session, s.next); t.conversations[name] == nil && !s.taken[name] {
+		if name := chainName(r.Hints.Session, s.next); t.conversations[name] == nil && !s.taken[name] && (t.index.taken == nil || !t.index.taken(t.name, name)) {
 			return name
 		}
 	}
