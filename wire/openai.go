@@ -3,192 +3,11 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
-
-// chatMessage reads one element of "messages" of a Chat Completions request.
-func chatMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
-	var role, content, name, calls, callID, function, refusal, audio, reasoning rawjson.Value
-	for k, val := range v.Members() {
-		switch string(protocol.Key(k)) {
-		case "role":
-			role = val
-		case "content":
-			content = val
-		case "name":
-			name = val
-		case "tool_calls":
-			calls = val
-		case "tool_call_id":
-			callID = val
-		case "function_call":
-			function = val
-		case "refusal":
-			refusal = val
-		case "audio":
-			audio = val
-		case "reasoning_content", "reasoning":
-			reasoning = val
-		}
-	}
-	if err := protocol.Role(v, role, m); err != nil {
-		return err
-	}
-	var err error
-	if m.Name, err = protocol.Str(name); err != nil {
-		return protocol.In(err, "name")
-	}
-	if m.Role == chat.Tool || m.Role == chat.Function {
-		return chatResult(r, v, callID, m)
-	}
-	if m.Parts, err = r.Content(content, chatPart); err != nil {
-		return protocol.In(err, "content")
-	}
-	beside := 0
-	for _, v := range []rawjson.Value{reasoning, refusal, audio, function} {
-		if k := v.Kind(); k == rawjson.String || k == rawjson.Object {
-			beside++
-		}
-	}
-	if err := r.Room(v, beside); err != nil {
-		return err
-	}
-	// Servers that return their reasoning accept it back beside the content.
-	if reasoning.Kind() == rawjson.String {
-		m.Parts = append([]chat.Part{{Kind: chat.Thinking, Type: "reasoning", Text: chat.String(reasoning.Raw())}}, m.Parts...)
-	}
-	if refusal.Kind() == rawjson.String {
-		m.Parts = append(m.Parts, chat.Part{Kind: chat.Refusal, Type: "refusal", Text: chat.String(refusal.Raw())})
-	}
-	if audio.Kind() == rawjson.Object {
-		m.Parts = append(m.Parts, chat.Part{Kind: chat.Audio, Type: "audio", Raw: audio.Raw(), Media: &chat.Media{FileID: audio.Get("id").Str()}})
-	}
-	if function.Kind() == rawjson.Object {
-		p := chat.Part{Kind: chat.Call, Type: "function_call", Raw: function.Raw()}
-		if err := readFunction(function, &p, "arguments"); err != nil {
-			return protocol.In(err, "function_call")
-		}
-		m.Parts = append(m.Parts, p)
-	}
-	if err := chatCalls(r, calls, m); err != nil {
-		return protocol.In(err, "tool_calls")
-	}
-	return nil
-}
-
-// chatResult reads a message of role tool or function, which is one result.
-func chatResult(r *protocol.Reader, v, callID rawjson.Value, m *chat.Message) error {
-	p := chat.Part{Kind: chat.Result, Type: string(m.Role), Name: m.Name}
-	var err error
-	if p.ID, err = protocol.Str(callID); err != nil {
-		return protocol.In(err, "tool_call_id")
-	}
-	if p.ID == "" && m.Role == chat.Tool {
-		return protocol.Missing(v, "tool_call_id")
-	}
-	switch c := v.Get("content"); c.Kind() {
-	case rawjson.String, rawjson.Array:
-		if err := r.Result(v, "content", &p, chatPart); err != nil {
-			return err
-		}
-	case rawjson.Invalid, rawjson.Null:
-	default:
-		return protocol.In(protocol.Wrong(c, "a string, an array or null"), "content")
-	}
-	if m.Parts, err = r.Take(v, 1); err != nil {
-		return err
-	}
-	m.Parts[0] = p
-	return nil
-}
-
-func chatCalls(r *protocol.Reader, calls rawjson.Value, m *chat.Message) error {
-	switch calls.Kind() {
-	case rawjson.Invalid, rawjson.Null:
-		return nil
-	case rawjson.Array:
-	default:
-		return protocol.Wrong(calls, "an array")
-	}
-	count := calls.Len()
-	if err := r.Room(calls, count); err != nil {
-		return err
-	}
-	parts := r.Alloc(len(m.Parts) + count)
-	n := copy(parts, m.Parts)
-	i := 0
-	for c := calls.First(); c.Exists(); c = c.Next() {
-		if c.Kind() != rawjson.Object {
-			return protocol.At(protocol.Wrong(c, "an object"), i)
-		}
-		p := &parts[n+i]
-		*p = chat.Part{Kind: chat.Call, Type: protocol.Word(c.Get("type")), Raw: c.Raw()}
-		var err error
-		if p.ID, err = protocol.Member(c, "id", protocol.Str); err != nil {
-			return protocol.At(err, i)
-		}
-		if f := c.Get("function"); f.Exists() {
-			if err := readFunction(f, p, "arguments"); err != nil {
-				return protocol.At(protocol.In(err, "function"), i)
-			}
-		} else if f := c.Get("custom"); f.Exists() {
-			if err := readFunction(f, p, "input"); err != nil {
-				return protocol.At(protocol.In(err, "custom"), i)
-			}
-		}
-		i++
-	}
-	m.Parts = parts
-	return nil
-}
-
-func readFunction(v rawjson.Value, p *chat.Part, args string) error {
-	if v.Kind() != rawjson.Object {
-		return protocol.Wrong(v, "an object")
-	}
-	var err error
-	p.Name, err = protocol.Member(v, "name", protocol.Str)
-	p.Args = v.Get(args).Raw()
-	return err
-}
-
-// chatPart reads one element of a content list.
-func chatPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
-	t := v.Get("type")
-	if t.Kind() != rawjson.String {
-		return nil
-	}
-	p.Type = protocol.Word(t)
-	p.Cached = v.Get("cache_control").Kind() == rawjson.Object
-	var err error
-	switch p.Type {
-	case "text":
-		p.Kind = chat.Text
-		p.Text, err = protocol.Member(v, "text", protocol.Text)
-	case "refusal":
-		p.Kind = chat.Refusal
-		p.Text, err = protocol.Member(v, "refusal", protocol.Text)
-	case "image_url":
-		p.Kind = chat.Image
-		u := v.Get("image_url")
-		p.Media = mediaURL(u.Get("url"))
-		p.Media.Detail = u.Get("detail").Str()
-	case "input_audio":
-		p.Kind = chat.Audio
-		a := v.Get("input_audio")
-		p.Media = &chat.Media{Type: "audio/" + a.Get("format").Str(), Data: protocol.Inner(a.Get("data"))}
-	case "file":
-		p.Kind = chat.Document
-		f := v.Get("file")
-		p.Media = mediaURL(f.Get("file_data"))
-		p.Media.FileID = f.Get("file_id").Str()
-	}
-	return err
-}
 
 // mediaURL reads a reference, which may be a data: URL.
 func mediaURL(v rawjson.Value) *chat.Media {
@@ -202,46 +21,60 @@ func mediaURL(v rawjson.Value) *chat.Media {
 	return &chat.Media{Type: string(kind), Data: data}
 }
 
-func chatProtocol() *Protocol {
-	return &Protocol{
-		Name:   "openai",
-		Title:  "OpenAI Chat",
-		Vendor: "openai",
-		Route:  "/v1/chat/completions",
-		List:   "messages",
-		Tools:  []string{"tools", "functions"},
-		IsCall: func(path string) bool { return strings.HasSuffix(path, "/chat/completions") },
-		Signs: protocol.Signs{
-			Tool:    func(v rawjson.Value) bool { return v.Has("function") },
-			Message: isChatMessage,
-			Part:    isChatPart,
-			Fields: []string{
-				"max_completion_tokens", "frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "response_format",
-				"functions", "parallel_tool_calls", "reasoning_effort", "stream_options", "n", "seed", "stop",
-			},
-			Usual: true, // most servers speak it
-		},
-		Field:        chatField,
-		Message:      chatMessage,
-		Managed:      func(rawjson.Value) string { return "" },
-		Rules:        chat.Rules{ResultsFollow: true},
-		MarksCache:   true,
-		Encode:       encodeChat,
-		Reply:        readChat,
-		StreamType:   protocol.EventStream,
-		Replies:      []string{"choices"},
-		NewStream:    func() protocol.Assembly { return new(chatStream) },
-		Content:      "content",
-		Before:       chatBefore,
-		Result:       chatResultOf,
-		Arguments:    chatArguments,
-		AllowsText:   chatAllowsText,
-		TextPart:     protocol.TextPart,
-		TooLong:      chatTooLong,
-		TooLongCodes: chatTooLongCodes,
-		Bare:         protocol.RawOf,
-		Refusal:      openAIRefusal,
+// mediaURL writes a URL; inline data becomes a data: URL.
+func encodeMediaURL(w *protocol.Writer, m *chat.Media) {
+	switch {
+	case m == nil:
+		w.Quote("")
+	case m.Data != nil:
+		w.Raw(`"data:`)
+		w.Raw(m.Type)
+		w.Raw(";base64,")
+		w.Bytes(m.Data)
+		w.Raw(`"`)
+	default:
+		w.Quote(m.URL)
 	}
+}
+
+// file writes the members that locate a document.
+func encodeFile(w *protocol.Writer, m *chat.Media) {
+	switch {
+	case m == nil:
+	case m.FileID != "":
+		w.Member("file_id").Quote(m.FileID)
+	case m.Text != nil:
+		w.Member("filename").Quote("document.txt")
+		w.Member("file_data").Quote(m.Text.String())
+	default:
+		w.Member("filename").Quote("document")
+		w.Member("file_data")
+		encodeMediaURL(w, m)
+	}
+}
+
+// readOpenAI reads the usage of Chat or Responses, in which the input includes what
+// came from the cache.
+func readOpenAIUsage(u *protocol.Usage, v rawjson.Value) {
+	if v.Kind() != rawjson.Object {
+		return
+	}
+	*u = protocol.Usage{HasUsage: true}
+	details, output := v.Get("prompt_tokens_details"), v.Get("completion_tokens_details")
+	protocol.SetCount(&u.Input, v.Get("prompt_tokens"))
+	protocol.SetCount(&u.Output, v.Get("completion_tokens"))
+	if v.Has("input_tokens") { // Responses
+		details, output = v.Get("input_tokens_details"), v.Get("output_tokens_details")
+		protocol.SetCount(&u.Input, v.Get("input_tokens"))
+		protocol.SetCount(&u.Output, v.Get("output_tokens"))
+	}
+	protocol.SetCount(&u.CacheRead, v.Get("prompt_cache_hit_tokens")) // DeepSeek
+	protocol.SetCount(&u.CacheRead, details.Get("cached_tokens"))
+	protocol.SetCount(&u.CacheWrite, details.Get("cache_write_tokens"))
+	protocol.SetCount(&u.Reasoning, output.Get("reasoning_tokens"))
+	u.CacheRead = min(u.CacheRead, u.Input)
+	u.CacheWrite = min(u.CacheWrite, u.Input-u.CacheRead)
+	u.Input -= u.CacheRead + u.CacheWrite
 }
 
 // openAIRefusal writes an error as the servers for Chat and Responses do.
@@ -258,55 +91,3 @@ func openAIRefusal(_ int, code, message string) []byte {
 	body, _ := json.Marshal(r) // strings alone cannot fail
 	return body
 }
-
-func chatField(r *protocol.Reader, name string, v rawjson.Value) error {
-	if name == "functions" { // an older form, beside tools
-		return r.Tools(v)
-	}
-	return r.Member(name, v)
-}
-
-func isChatMessage(m rawjson.Value) bool {
-	switch role := m.Get("role"); {
-	case role.EqualStr("tool"), role.EqualStr("developer"), role.EqualStr("function"):
-		return true
-	}
-	return m.Has("tool_calls") || m.Has("function_call") || m.Has("refusal") || m.Has("name")
-}
-
-func isChatPart(p rawjson.Value) bool {
-	switch string(p.Get("type").Raw()) {
-	case `"image_url"`, `"input_audio"`, `"file"`:
-		return true
-	}
-	return false
-}
-
-// chatBefore counts reasoning, which is outside the content and comes first in Parts.
-func chatBefore(m *chat.Message) int {
-	if len(m.Parts) > 0 && m.Parts[0].Kind == chat.Thinking {
-		return 1
-	}
-	return 0
-}
-
-func chatResultOf(e *protocol.Edit, _ int) (parent rawjson.Value, name string, err error) {
-	return e.Root, "content", nil
-}
-
-func chatArguments(e *protocol.Edit, i int) (parent rawjson.Value, name string) {
-	if e.Message.Parts[i].Type == "function_call" {
-		return e.Root.Get("function_call"), "arguments"
-	}
-	calls := e.List("tool_calls")
-	n := i - (len(e.Message.Parts) - len(calls)) // calls are read last
-	if n < 0 {
-		return rawjson.Value{}, ""
-	}
-	if c := calls[n].Get("custom"); c.Exists() {
-		return c, "input"
-	}
-	return calls[n].Get("function"), "arguments"
-}
-
-func chatAllowsText(*protocol.Edit, int, int) error { return nil }

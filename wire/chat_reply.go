@@ -57,27 +57,3 @@ func appendChatMessage(dst []byte, m rawjson.Value) []byte {
 	}
 	return append(dst, '}')
 }
-
-// readOpenAI reads the usage of Chat or Responses, in which the input includes what
-// came from the cache.
-func readOpenAIUsage(u *protocol.Usage, v rawjson.Value) {
-	if v.Kind() != rawjson.Object {
-		return
-	}
-	*u = protocol.Usage{HasUsage: true}
-	details, output := v.Get("prompt_tokens_details"), v.Get("completion_tokens_details")
-	protocol.SetCount(&u.Input, v.Get("prompt_tokens"))
-	protocol.SetCount(&u.Output, v.Get("completion_tokens"))
-	if v.Has("input_tokens") { // Responses
-		details, output = v.Get("input_tokens_details"), v.Get("output_tokens_details")
-		protocol.SetCount(&u.Input, v.Get("input_tokens"))
-		protocol.SetCount(&u.Output, v.Get("output_tokens"))
-	}
-	protocol.SetCount(&u.CacheRead, v.Get("prompt_cache_hit_tokens")) // DeepSeek
-	protocol.SetCount(&u.CacheRead, details.Get("cached_tokens"))
-	protocol.SetCount(&u.CacheWrite, details.Get("cache_write_tokens"))
-	protocol.SetCount(&u.Reasoning, output.Get("reasoning_tokens"))
-	u.CacheRead = min(u.CacheRead, u.Input)
-	u.CacheWrite = min(u.CacheWrite, u.Input-u.CacheRead)
-	u.Input -= u.CacheRead + u.CacheWrite
-}

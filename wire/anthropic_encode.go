@@ -7,6 +7,33 @@ import (
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
+func encodeAnthropic(r *chat.Request) ([]byte, error) {
+	const usual = 8192 // the protocol requires a limit
+	w := protocol.NewRequest(r.Model)
+	w.Member("max_tokens").Integer(cmp.Or(r.MaxOutput, usual))
+	lead := 0
+	for lead < len(r.Messages) && (r.Messages[lead].Role == chat.System || r.Messages[lead].Role == chat.Developer) {
+		lead++
+	}
+	w.SystemPrompt("system", r.System, r.Messages[:lead])
+	w.Stream(r)
+	if err := w.Tools(r.Tools, encodeAnthropicTool); err != nil {
+		return nil, err
+	}
+	w.Member("messages").Raw("[")
+	for _, t := range protocol.Turns(r.Messages[lead:]) {
+		encodeAnthropicMessage(w, t)
+	}
+	w.Raw("]}")
+	return w.Out, nil
+}
+
+func encodeAnthropicTool(w *protocol.Writer, t *protocol.Tool) {
+	w.Open("{")
+	w.Definition(t, "input_schema")
+	w.Raw("}")
+}
+
 func encodeAnthropicMessage(w *protocol.Writer, t protocol.Turn) {
 	role := t.Role
 	if role == chat.Tool || role == chat.Function {
@@ -94,31 +121,4 @@ func encodeAnthropicSource(w *protocol.Writer, m *chat.Media) {
 		w.Quote(m.URL)
 		w.Raw("}")
 	}
-}
-
-func encodeAnthropic(r *chat.Request) ([]byte, error) {
-	const usual = 8192 // the protocol requires a limit
-	w := protocol.NewRequest(r.Model)
-	w.Member("max_tokens").Integer(cmp.Or(r.MaxOutput, usual))
-	lead := 0
-	for lead < len(r.Messages) && (r.Messages[lead].Role == chat.System || r.Messages[lead].Role == chat.Developer) {
-		lead++
-	}
-	w.SystemPrompt("system", r.System, r.Messages[:lead])
-	w.Stream(r)
-	if err := w.Tools(r.Tools, encodeAnthropicTool); err != nil {
-		return nil, err
-	}
-	w.Member("messages").Raw("[")
-	for _, t := range protocol.Turns(r.Messages[lead:]) {
-		encodeAnthropicMessage(w, t)
-	}
-	w.Raw("]}")
-	return w.Out, nil
-}
-
-func encodeAnthropicTool(w *protocol.Writer, t *protocol.Tool) {
-	w.Open("{")
-	w.Definition(t, "input_schema")
-	w.Raw("}")
 }
