@@ -108,5 +108,8 @@ func detectAmong(list string, root rawjson.Value) Format {
 	if f := find(func(s *protocol.Signs) bool { return s.Model != "" && bytes.Contains(model, []byte(s.Model)) }); f != Auto {
 		return f
 	}
-	return find(func(s *protocol.Signs) bool { return s.Usual })
+	if f := find(func(s *protocol.Signs) bool { return s.Usual }); f != Auto {
+		return f
+	}
+	return find(func(*protocol.Signs) bool { return true })
 }

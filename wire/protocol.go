@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oriel-context/oriel/wire/internal/anthropic"
+	"github.com/oriel-context/oriel/wire/internal/chat"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
+	"github.com/oriel-context/oriel/wire/internal/responses"
 )
 
 // Protocol is what a program may ask about one protocol: its name, its members, its rules, and
@@ -16,9 +19,9 @@ type Protocol = protocol.Protocol
 // a name.
 var protocols = []*Protocol{
 	Auto:         {Name: "auto"},
-	Anthropic:    anthropicProtocol(),
-	Chat:         chatProtocol(),
-	Responses:    responsesProtocol(),
+	Anthropic:    anthropic.Protocol(),
+	Chat:         chat.Protocol(),
+	Responses:    responses.Protocol(),
 	Trajectories: {Name: "trajectory"},
 }
 

@@ -142,7 +142,8 @@ type Signs struct {
 	Fields []string
 	// Model is a part of the names of the vendor's models.
 	Model string
-	// Usual reports that a body without any sign is taken for the protocol's.
+	// Usual reports that a body without any sign is taken for the protocol's. Of protocols
+	// that do not say so, the first one with the list gets it.
 	Usual bool
 }
 

@@ -1,4 +1,4 @@
-package wire
+package anthropic
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"regexp"
 )
 
-func anthropicRefusal(status int, _, message string) []byte {
+func refusal(status int, _, message string) []byte {
 	var r struct {
 		Type  string `json:"type"`
 		Error struct {
@@ -14,13 +14,13 @@ func anthropicRefusal(status int, _, message string) []byte {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	r.Type, r.Error.Type, r.Error.Message = "error", anthropicErrorType(status), message
+	r.Type, r.Error.Type, r.Error.Message = "error", errorType(status), message
 	body, _ := json.Marshal(r) // strings alone cannot fail
 	return body
 }
 
-// anthropicErrorType returns the vendor's type of an error with a status.
-func anthropicErrorType(status int) string {
+// errorType returns the vendor's type of an error with a status.
+func errorType(status int) string {
 	switch status {
 	case http.StatusBadRequest, http.StatusRequestTimeout:
 		return "invalid_request_error"
@@ -36,11 +36,11 @@ func anthropicErrorType(status int) string {
 	return "api_error"
 }
 
-var anthropicTooLong = []string{
+var tooLong = []string{
 	`prompt is too long: <prompt> tokens > <limit>`,
 	"input length and `?max_tokens`? exceed context limit: <size> \\+ <reply> > <limit>",
 	`request exceeds the maximum size`,
 }
 
-var anthropicUnbound = regexp.MustCompile("^messages\\.[0-9]+\\.content\\.[0-9]+: invalid `signature` in `thinking` block\\. " +
+var unbound = regexp.MustCompile("^messages\\.[0-9]+\\.content\\.[0-9]+: invalid `signature` in `thinking` block\\. " +
 	"the block is bound to a different conversation")

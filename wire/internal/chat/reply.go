@@ -1,17 +1,18 @@
-package wire
+package chat
 
 import (
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/openai"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-// readChat reads a chat completion.
-func readChat(r *protocol.Reply, root rawjson.Value) error {
+// readReply reads a chat completion.
+func readReply(r *protocol.Reply, root rawjson.Value) error {
 	choices := root.Get("choices")
 	if choices.Kind() != rawjson.Array {
 		return protocol.In(protocol.Wrong(choices, "an array"), "choices")
 	}
-	readOpenAIUsage(&r.Usage, root.Get("usage"))
+	openai.ReadUsage(&r.Usage, root.Get("usage"))
 	for c := range choices.Elems() {
 		if protocol.Number(c.Get("index")) != 0 || r.Message != nil {
 			r.Note("not kept: choices beside the first", nil)
@@ -21,7 +22,7 @@ func readChat(r *protocol.Reply, root rawjson.Value) error {
 		if m.Kind() != rawjson.Object {
 			return protocol.In(protocol.At(protocol.In(protocol.Wrong(m, "an object"), "message"), 0), "choices")
 		}
-		r.Message = appendChatMessage(nil, m)
+		r.Message = appendMessage(nil, m)
 		r.Stop = c.Get("finish_reason").Str()
 	}
 	if r.Message == nil {
@@ -34,9 +35,9 @@ func readChat(r *protocol.Reply, root rawjson.Value) error {
 	return nil
 }
 
-// appendChatMessage appends a reply's message in the form of a request: without
+// appendMessage appends a reply's message in the form of a request: without
 // members that only replies have, and with a recording by its id alone.
-func appendChatMessage(dst []byte, m rawjson.Value) []byte {
+func appendMessage(dst []byte, m rawjson.Value) []byte {
 	dst = append(dst, `{"role":"assistant"`...)
 	for k, v := range m.Members() {
 		value := v.Raw()

@@ -1,4 +1,4 @@
-package wire
+package anthropic
 
 import (
 	"bytes"
@@ -7,21 +7,21 @@ import (
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-// anthropicStream assembles the events of Anthropic Messages.
-type anthropicStream struct {
+// stream assembles the events of Anthropic Messages.
+type stream struct {
 	begun  bool
-	blocks []*anthropicBlock
+	blocks []*contentBlock
 }
 
-// anthropicBlock is a content block: its beginning, and what was added to its
+// contentBlock is a content block: its beginning, and what was added to its
 // members.
-type anthropicBlock struct {
+type contentBlock struct {
 	index int64
 	start []byte
 	added [members][]byte
 }
 
-func (b *anthropicBlock) Index() int64 { return b.index }
+func (b *contentBlock) Index() int64 { return b.index }
 
 // The members of blocks that deltas add to.
 const (
@@ -37,7 +37,7 @@ const (
 
 var memberNames = [members]string{"text", "thinking", "signature", "input", "citations", "content", "encrypted_content"}
 
-func (s *anthropicStream) Read(r *protocol.Stream, name []byte, event rawjson.Value) {
+func (s *stream) Read(r *protocol.Stream, name []byte, event rawjson.Value) {
 	var kind, index, message, block, delta, usage rawjson.Value
 	for k, v := range event.Members() {
 		switch string(protocol.Key(k)) {
@@ -71,7 +71,7 @@ func (s *anthropicStream) Read(r *protocol.Stream, name []byte, event rawjson.Va
 		s.begun = true
 		protocol.SetFirst(&r.Reply.ID, message.Get("id"))
 		protocol.SetFirst(&r.Reply.Model, message.Get("model"))
-		readAnthropicUsage(&r.Reply.Usage, message.Get("usage"))
+		readUsage(&r.Reply.Usage, message.Get("usage"))
 		var i int64
 		for b := range message.Get("content").Elems() {
 			s.start(r, i, b)
@@ -81,7 +81,7 @@ func (s *anthropicStream) Read(r *protocol.Stream, name []byte, event rawjson.Va
 		if stop := delta.Get("stop_reason"); stop.Kind() == rawjson.String {
 			r.Reply.Stop = stop.Str()
 		}
-		readAnthropicUsage(&r.Reply.Usage, usage)
+		readUsage(&r.Reply.Usage, usage)
 	case "message_stop":
 		r.Ended = true
 	case "error":
@@ -92,7 +92,7 @@ func (s *anthropicStream) Read(r *protocol.Stream, name []byte, event rawjson.Va
 	}
 }
 
-func (s *anthropicStream) start(r *protocol.Stream, index int64, block rawjson.Value) {
+func (s *stream) start(r *protocol.Stream, index int64, block rawjson.Value) {
 	if block.Kind() != rawjson.Object || !r.Room(protocol.Structure) {
 		return
 	}
@@ -101,7 +101,7 @@ func (s *anthropicStream) start(r *protocol.Stream, index int64, block rawjson.V
 	if start == nil {
 		return
 	}
-	s.blocks = append(s.blocks, &anthropicBlock{index: index, start: start})
+	s.blocks = append(s.blocks, &contentBlock{index: index, start: start})
 	if block.Get("type").EqualStr("fallback") { // another model continues
 		if to := block.Get("to").Get("model"); to.Kind() == rawjson.String {
 			r.Reply.Model = to.Str()
@@ -109,7 +109,7 @@ func (s *anthropicStream) start(r *protocol.Stream, index int64, block rawjson.V
 	}
 }
 
-func (b *anthropicBlock) add(r *protocol.Stream, delta rawjson.Value) {
+func (b *contentBlock) add(r *protocol.Stream, delta rawjson.Value) {
 	kind := delta.Get("type")
 	switch string(kind.Raw()) {
 	case `"text_delta"`:
@@ -137,7 +137,7 @@ func (b *anthropicBlock) add(r *protocol.Stream, delta rawjson.Value) {
 }
 
 // text appends to a string, which may have begun with the block.
-func (b *anthropicBlock) text(r *protocol.Stream, member int, delta rawjson.Value) {
+func (b *contentBlock) text(r *protocol.Stream, member int, delta rawjson.Value) {
 	more := delta.Get(memberNames[member])
 	if more.Kind() != rawjson.String || r.Over {
 		return
@@ -153,9 +153,9 @@ func (b *anthropicBlock) text(r *protocol.Stream, member int, delta rawjson.Valu
 }
 
 // Done implements protocol.Assembly: the protocol has an event for the end.
-func (s *anthropicStream) Done(*protocol.Stream) {}
+func (s *stream) Done(*protocol.Stream) {}
 
-func (s *anthropicStream) Write(reply *protocol.Reply) bool {
+func (s *stream) Write(reply *protocol.Reply) bool {
 	if !s.begun {
 		return false
 	}
@@ -170,7 +170,7 @@ func (s *anthropicStream) Write(reply *protocol.Reply) bool {
 	return true
 }
 
-func (b *anthropicBlock) appendTo(dst []byte, reply *protocol.Reply) []byte {
+func (b *contentBlock) appendTo(dst []byte, reply *protocol.Reply) []byte {
 	var with []protocol.Replaced
 	for m, added := range b.added {
 		if added == nil {

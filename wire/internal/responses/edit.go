@@ -1,4 +1,4 @@
-package wire
+package responses
 
 import (
 	"github.com/oriel-context/oriel/chat"
@@ -6,7 +6,7 @@ import (
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-func responsesResultOf(e *protocol.Edit, _ int) (parent rawjson.Value, name string, err error) {
+func locateResult(e *protocol.Edit, _ int) (parent rawjson.Value, name string, err error) {
 	switch e.Message.Type {
 	case "function_call_output", "custom_tool_call_output":
 	case "mcp_approval_response", "tool_search_output":
@@ -21,22 +21,22 @@ func responsesResultOf(e *protocol.Edit, _ int) (parent rawjson.Value, name stri
 	return e.Root, "output", nil
 }
 
-func responsesArguments(e *protocol.Edit, _ int) (parent rawjson.Value, name string) {
+func locateArguments(e *protocol.Edit, _ int) (parent rawjson.Value, name string) {
 	if e.Root.Has("arguments") {
 		return e.Root, "arguments"
 	}
 	return e.Root, "input"
 }
 
-// responsesAllowsText allows text in messages alone, whatever comes before it.
-func responsesAllowsText(e *protocol.Edit, _, _ int) error {
+// allowsText allows text in messages alone, whatever comes before it.
+func allowsText(e *protocol.Edit, _, _ int) error {
 	if e.Message.Type != "" && e.Message.Type != "message" || e.Root.Kind() == rawjson.Object && !e.Root.Has("role") {
 		return protocol.Fail(e.Root, "text cannot be added to an item of type %q", e.Message.Type)
 	}
 	return nil
 }
 
-func responsesTextPart(role chat.Role, literal []byte) []byte {
+func textPart(role chat.Role, literal []byte) []byte {
 	if role == chat.Assistant {
 		return protocol.TextPartOf("output_text", literal)
 	}

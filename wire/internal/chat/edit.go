@@ -1,4 +1,4 @@
-package wire
+package chat
 
 import (
 	"github.com/oriel-context/oriel/chat"
@@ -6,19 +6,19 @@ import (
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-// chatBefore counts reasoning, which is outside the content and comes first in Parts.
-func chatBefore(m *chat.Message) int {
+// partsBefore counts reasoning, which is outside the content and comes first in Parts.
+func partsBefore(m *chat.Message) int {
 	if len(m.Parts) > 0 && m.Parts[0].Kind == chat.Thinking {
 		return 1
 	}
 	return 0
 }
 
-func chatResultOf(e *protocol.Edit, _ int) (parent rawjson.Value, name string, err error) {
+func locateResult(e *protocol.Edit, _ int) (parent rawjson.Value, name string, err error) {
 	return e.Root, "content", nil
 }
 
-func chatArguments(e *protocol.Edit, i int) (parent rawjson.Value, name string) {
+func locateArguments(e *protocol.Edit, i int) (parent rawjson.Value, name string) {
 	if e.Message.Parts[i].Type == "function_call" {
 		return e.Root.Get("function_call"), "arguments"
 	}
@@ -33,4 +33,4 @@ func chatArguments(e *protocol.Edit, i int) (parent rawjson.Value, name string) 
 	return calls[n].Get("function"), "arguments"
 }
 
-func chatAllowsText(*protocol.Edit, int, int) error { return nil }
+func allowsText(*protocol.Edit, int, int) error { return nil }

@@ -1,4 +1,4 @@
-package wire
+package anthropic
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-func encodeAnthropic(r *chat.Request) ([]byte, error) {
+func encode(r *chat.Request) ([]byte, error) {
 	const usual = 8192 // the protocol requires a limit
 	w := protocol.NewRequest(r.Model)
 	w.Member("max_tokens").Integer(cmp.Or(r.MaxOutput, usual))
@@ -17,24 +17,24 @@ func encodeAnthropic(r *chat.Request) ([]byte, error) {
 	}
 	w.SystemPrompt("system", r.System, r.Messages[:lead])
 	w.Stream(r)
-	if err := w.Tools(r.Tools, encodeAnthropicTool); err != nil {
+	if err := w.Tools(r.Tools, writeTool); err != nil {
 		return nil, err
 	}
 	w.Member("messages").Raw("[")
 	for _, t := range protocol.Turns(r.Messages[lead:]) {
-		encodeAnthropicMessage(w, t)
+		writeMessage(w, t)
 	}
 	w.Raw("]}")
 	return w.Out, nil
 }
 
-func encodeAnthropicTool(w *protocol.Writer, t *protocol.Tool) {
+func writeTool(w *protocol.Writer, t *protocol.Tool) {
 	w.Open("{")
 	w.Definition(t, "input_schema")
 	w.Raw("}")
 }
 
-func encodeAnthropicMessage(w *protocol.Writer, t protocol.Turn) {
+func writeMessage(w *protocol.Writer, t protocol.Turn) {
 	role := t.Role
 	if role == chat.Tool || role == chat.Function {
 		role = chat.User
@@ -46,12 +46,12 @@ func encodeAnthropicMessage(w *protocol.Writer, t protocol.Turn) {
 	w.Member("role").Quote(string(role))
 	w.Member("content").Raw("[")
 	for i := range t.Parts {
-		encodeAnthropicPart(w, &t.Parts[i])
+		writePart(w, &t.Parts[i])
 	}
 	w.Raw("]}")
 }
 
-func encodeAnthropicPart(w *protocol.Writer, p *chat.Part) {
+func writePart(w *protocol.Writer, p *chat.Part) {
 	switch p.Kind {
 	case chat.Text, chat.Refusal:
 		if p.Text.Empty() {
@@ -62,11 +62,11 @@ func encodeAnthropicPart(w *protocol.Writer, p *chat.Part) {
 		w.Raw("}")
 	case chat.Image:
 		w.Open(`{"type":"image","source":`)
-		encodeAnthropicSource(w, p.Media)
+		writeSource(w, p.Media)
 		w.Raw("}")
 	case chat.Document:
 		w.Open(`{"type":"document","source":`)
-		encodeAnthropicSource(w, p.Media)
+		writeSource(w, p.Media)
 		w.Raw("}")
 	case chat.Call:
 		w.Open(`{"type":"tool_use","id":`)
@@ -83,7 +83,7 @@ func encodeAnthropicPart(w *protocol.Writer, p *chat.Part) {
 		} else {
 			w.Raw("[")
 			for i := range p.Parts {
-				encodeAnthropicPart(w, &p.Parts[i])
+				writePart(w, &p.Parts[i])
 			}
 			w.Raw("]")
 		}
@@ -98,7 +98,7 @@ func encodeAnthropicPart(w *protocol.Writer, p *chat.Part) {
 	}
 }
 
-func encodeAnthropicSource(w *protocol.Writer, m *chat.Media) {
+func writeSource(w *protocol.Writer, m *chat.Media) {
 	switch {
 	case m == nil:
 		w.Raw(`{"type":"url","url":""}`)

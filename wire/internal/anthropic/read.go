@@ -1,4 +1,4 @@
-package wire
+package anthropic
 
 import (
 	"strings"
@@ -8,8 +8,8 @@ import (
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-// anthropicMessage reads one element of "messages".
-func anthropicMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
+// readMessage reads one element of "messages".
+func readMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
 	var role, content rawjson.Value
 	for k, val := range v.Members() {
 		switch string(protocol.Key(k)) {
@@ -26,14 +26,14 @@ func anthropicMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) erro
 		return protocol.Missing(v, "content")
 	}
 	var err error
-	if m.Parts, err = r.Content(content, anthropicPart); err != nil {
+	if m.Parts, err = r.Content(content, readPart); err != nil {
 		return protocol.In(err, "content")
 	}
 	return nil
 }
 
-// anthropicPart reads one content block.
-func anthropicPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
+// readPart reads one content block.
+func readPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	t := v.Get("type")
 	if t.Kind() != rawjson.String {
 		return nil // anything else stays raw
@@ -55,10 +55,10 @@ func anthropicPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 		_, err = protocol.Member(v, "data", protocol.Text)
 	case "image":
 		p.Kind = chat.Image
-		p.Media = anthropicSource(v.Get("source"))
+		p.Media = readSource(v.Get("source"))
 	case "document":
 		p.Kind = chat.Document
-		p.Media = anthropicSource(v.Get("source"))
+		p.Media = readSource(v.Get("source"))
 	case "compaction":
 		p.Kind = chat.Compaction
 		if c := v.Get("content"); c.Kind() == rawjson.String {
@@ -75,7 +75,7 @@ func anthropicPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 			err = protocol.Call(v, p, "id", "input")
 		case p.Type == "tool_result" || strings.HasSuffix(p.Type, "_tool_result"):
 			p.Kind, p.Hosted = chat.Result, p.Type != "tool_result"
-			err = anthropicResult(r, v, p)
+			err = readResult(r, v, p)
 		case v.Has("tool_references"): // found by the provider's own search
 			p.Kind = chat.Catalog
 		}
@@ -83,16 +83,16 @@ func anthropicPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	return err
 }
 
-func anthropicResult(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
+func readResult(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	var err error
 	if p.ID, err = protocol.Member(v, "tool_use_id", protocol.Str); err != nil {
 		return err
 	}
 	p.IsError = v.Get("is_error").Bool()
-	return r.Result(v, "content", p, anthropicPart)
+	return r.Result(v, "content", p, readPart)
 }
 
-func anthropicSource(v rawjson.Value) *chat.Media {
+func readSource(v rawjson.Value) *chat.Media {
 	m := &chat.Media{Type: v.Get("media_type").Str(), URL: v.Get("url").Str(), FileID: v.Get("file_id").Str()}
 	switch data := v.Get("data"); {
 	case data.Kind() != rawjson.String:

@@ -1,34 +1,35 @@
-package wire
+package responses
 
 import (
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/wire/internal/openai"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-func encodeResponses(r *chat.Request) ([]byte, error) {
+func encode(r *chat.Request) ([]byte, error) {
 	w := protocol.NewRequest(r.Model)
 	w.Limit("max_output_tokens", r.MaxOutput)
 	w.SystemPrompt("instructions", r.System, nil)
 	w.Stream(r)
-	if err := w.Tools(r.Tools, encodeResponsesTool); err != nil {
+	if err := w.Tools(r.Tools, writeTool); err != nil {
 		return nil, err
 	}
 	w.Member("input").Raw("[")
 	for _, t := range protocol.Turns(r.Messages) {
-		encodeResponsesItems(w, t)
+		writeItems(w, t)
 	}
 	w.Raw("]}")
 	return w.Out, nil
 }
 
-func encodeResponsesTool(w *protocol.Writer, t *protocol.Tool) {
+func writeTool(w *protocol.Writer, t *protocol.Tool) {
 	w.Open(`{"type":"function"`)
 	w.Definition(t, "parameters")
 	w.Raw("}")
 }
 
-// responsesItems writes a protocol.Turn as items: messages, calls, outputs.
-func encodeResponsesItems(w *protocol.Writer, t protocol.Turn) {
+// writeItems writes a turn as items: messages, calls, outputs.
+func writeItems(w *protocol.Writer, t protocol.Turn) {
 	var said []chat.Part
 	flush := func() {
 		if len(said) == 0 {
@@ -38,7 +39,7 @@ func encodeResponsesItems(w *protocol.Writer, t protocol.Turn) {
 		w.Quote(string(t.Role))
 		w.Member("content").Raw("[")
 		for i := range said {
-			encodeResponsesPart(w, t.Role, &said[i])
+			writePart(w, t.Role, &said[i])
 		}
 		w.Raw("]}")
 		said = nil
@@ -66,7 +67,7 @@ func encodeResponsesItems(w *protocol.Writer, t protocol.Turn) {
 	flush()
 }
 
-func encodeResponsesPart(w *protocol.Writer, role chat.Role, p *chat.Part) {
+func writePart(w *protocol.Writer, role chat.Role, p *chat.Part) {
 	kind := "input_text"
 	if role == chat.Assistant {
 		kind = "output_text"
@@ -80,10 +81,10 @@ func encodeResponsesPart(w *protocol.Writer, role chat.Role, p *chat.Part) {
 		w.Literal(p.Text)
 	case chat.Image:
 		w.Open(`{"type":"input_image","image_url":`)
-		encodeMediaURL(w, p.Media)
+		openai.WriteMediaURL(w, p.Media)
 	case chat.Document:
 		w.Open(`{"type":"input_file"`)
-		encodeFile(w, p.Media)
+		openai.WriteFile(w, p.Media)
 	default:
 		w.Open(`{"type":"` + kind + `","text":`)
 		w.Quote(string(p.Raw))

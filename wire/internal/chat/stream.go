@@ -1,16 +1,17 @@
-package wire
+package chat
 
 import (
 	"bytes"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/openai"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-// chatStream assembles the chunks of choice 0 of Chat Completions. Texts are literals
+// stream assembles the chunks of choice 0 of Chat Completions. Texts are literals
 // without quotes.
-type chatStream struct {
+type stream struct {
 	begun     bool
 	hasText   bool   // content was a string at least once
 	text      []byte // content since the last part
@@ -19,15 +20,15 @@ type chatStream struct {
 	reasoning [2][]byte // by reasoningNames
 	details   []byte    // elements of reasoning_details
 	audio     []byte    // the recording's id
-	function  *chatCall // the older form of a call
-	calls     []*chatCall
+	function  *call     // the older form of a call
+	calls     []*call
 }
 
 // The names under which servers return their reasoning. Clients send it back under
 // the same name.
 var reasoningNames = [2]string{"reasoning_content", "reasoning"}
 
-type chatCall struct {
+type call struct {
 	index    int64
 	id       []byte // a literal
 	custom   bool   // a custom tool, which accepts free text
@@ -37,9 +38,9 @@ type chatCall struct {
 	original []byte // the type if it is neither function nor custom
 }
 
-func (c *chatCall) Index() int64 { return c.index }
+func (c *call) Index() int64 { return c.index }
 
-func (s *chatStream) Read(r *protocol.Stream, name []byte, chunk rawjson.Value) {
+func (s *stream) Read(r *protocol.Stream, name []byte, chunk rawjson.Value) {
 	failed := string(name) == "error"
 	for k, v := range chunk.Members() {
 		switch string(protocol.Key(k)) {
@@ -52,9 +53,9 @@ func (s *chatStream) Read(r *protocol.Stream, name []byte, chunk rawjson.Value) 
 		case "model":
 			protocol.SetFirst(&r.Reply.Model, v)
 		case "usage":
-			readOpenAIUsage(&r.Reply.Usage, v)
+			openai.ReadUsage(&r.Reply.Usage, v)
 		case "x_groq":
-			readOpenAIUsage(&r.Reply.Usage, v.Get("usage"))
+			openai.ReadUsage(&r.Reply.Usage, v.Get("usage"))
 		case "error":
 			failed = failed || v.Kind() != rawjson.Null
 		case "object":
@@ -66,7 +67,7 @@ func (s *chatStream) Read(r *protocol.Stream, name []byte, chunk rawjson.Value) 
 	}
 }
 
-func (s *chatStream) choice(r *protocol.Stream, c rawjson.Value) {
+func (s *stream) choice(r *protocol.Stream, c rawjson.Value) {
 	if protocol.Number(c.Get("index")) != 0 {
 		r.Reply.Note("not kept: choices beside the first", nil)
 		return
@@ -99,7 +100,7 @@ func (s *chatStream) choice(r *protocol.Stream, c rawjson.Value) {
 			}
 		case "function_call":
 			if s.function == nil && r.Room(protocol.Structure) {
-				s.function = new(chatCall)
+				s.function = new(call)
 			}
 			s.function.add(r, v, "arguments")
 		case "audio":
@@ -122,7 +123,7 @@ func between(v rawjson.Value) []byte {
 }
 
 // content appends text, or parts if the server streams parts.
-func (s *chatStream) content(r *protocol.Stream, v rawjson.Value) {
+func (s *stream) content(r *protocol.Stream, v rawjson.Value) {
 	if v.Kind() == rawjson.String {
 		s.hasText = true
 		s.text = r.Keep(s.text, protocol.Inner(v))
@@ -135,7 +136,7 @@ func (s *chatStream) content(r *protocol.Stream, v rawjson.Value) {
 }
 
 // endText turns the text so far into a part.
-func (s *chatStream) endText(r *protocol.Stream) {
+func (s *stream) endText(r *protocol.Stream) {
 	if len(s.text) > 0 && r.Room(len(textPart)) {
 		s.parts = appendTextPart(s.parts, s.text)
 		s.text = nil
@@ -152,7 +153,7 @@ func appendTextPart(parts, text []byte) []byte {
 	return append(protocol.AppendQuoted(parts, text), '}')
 }
 
-func (s *chatStream) call(r *protocol.Stream, v rawjson.Value) {
+func (s *stream) call(r *protocol.Stream, v rawjson.Value) {
 	if v.Kind() != rawjson.Object {
 		return
 	}
@@ -177,7 +178,7 @@ func (s *chatStream) call(r *protocol.Stream, v rawjson.Value) {
 		if !r.Room(protocol.Structure) {
 			return
 		}
-		c = &chatCall{index: index}
+		c = &call{index: index}
 		s.calls = append(s.calls, c)
 	}
 	if len(between(id)) > 0 && !bytes.Equal(c.id, id.Raw()) {
@@ -206,13 +207,13 @@ func (s *chatStream) call(r *protocol.Stream, v rawjson.Value) {
 // another reports whether a delta begins a new call although its index was used
 // before, as in Gemini's parallel calls. Some servers give each delta a new id; they
 // do not repeat the name.
-func (c *chatCall) another(id, function, custom rawjson.Value) bool {
+func (c *call) another(id, function, custom rawjson.Value) bool {
 	named := len(between(function.Get("name"))) > 0 || len(between(custom.Get("name"))) > 0
 	return named && len(c.id) > 0 && len(between(id)) > 0 && !bytes.Equal(c.id, id.Raw())
 }
 
 // add appends a piece of the name and of the arguments.
-func (c *chatCall) add(r *protocol.Stream, v rawjson.Value, args string) {
+func (c *call) add(r *protocol.Stream, v rawjson.Value, args string) {
 	if c == nil || v.Kind() != rawjson.Object {
 		return
 	}
@@ -230,9 +231,9 @@ func (c *chatCall) add(r *protocol.Stream, v rawjson.Value, args string) {
 }
 
 // Done implements protocol.Assembly.
-func (s *chatStream) Done(r *protocol.Stream) { r.Ended = true }
+func (s *stream) Done(r *protocol.Stream) { r.Ended = true }
 
-func (s *chatStream) Write(reply *protocol.Reply) bool {
+func (s *stream) Write(reply *protocol.Reply) bool {
 	if !s.begun {
 		return false
 	}
@@ -271,12 +272,12 @@ func (s *chatStream) Write(reply *protocol.Reply) bool {
 		w.Raw("}")
 	}
 	if s.function != nil {
-		encodeFunction(w.Member("function_call"), s.function, "arguments")
+		writeFunction(w.Member("function_call"), s.function, "arguments")
 	}
 	if len(s.calls) > 0 {
 		w.Member("tool_calls").Raw("[")
 		for _, c := range s.calls {
-			encodeCall(w, c)
+			writeCall(w, c)
 		}
 		w.Raw("]")
 	}
@@ -285,7 +286,7 @@ func (s *chatStream) Write(reply *protocol.Reply) bool {
 	return true
 }
 
-func encodeCall(w *protocol.Writer, c *chatCall) {
+func writeCall(w *protocol.Writer, c *call) {
 	w.Open(`{"id":`)
 	w.Literal(c.id)
 	w.Member("type")
@@ -298,15 +299,15 @@ func encodeCall(w *protocol.Writer, c *chatCall) {
 		w.Quote("function")
 	}
 	if c.custom {
-		encodeFunction(w.Member("custom"), c, "input")
+		writeFunction(w.Member("custom"), c, "input")
 	} else {
-		encodeFunction(w.Member("function"), c, "arguments")
+		writeFunction(w.Member("function"), c, "arguments")
 	}
 	w.Bytes(c.others)
 	w.Raw("}")
 }
 
-func encodeFunction(w *protocol.Writer, c *chatCall, args string) {
+func writeFunction(w *protocol.Writer, c *call, args string) {
 	w.Raw(`{"name":`)
 	w.Inner(c.name)
 	w.Member(args).Inner(c.args)

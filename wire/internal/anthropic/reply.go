@@ -1,26 +1,26 @@
-package wire
+package anthropic
 
 import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-// readAnthropic reads a message.
-func readAnthropic(r *protocol.Reply, root rawjson.Value) error {
+// readReply reads a message.
+func readReply(r *protocol.Reply, root rawjson.Value) error {
 	content := root.Get("content")
 	if content.Kind() != rawjson.Array {
 		return protocol.In(protocol.Wrong(content, "an array"), "content")
 	}
 	r.Message = append(append([]byte(`{"role":"assistant","content":`), content.Raw()...), '}')
 	r.Stop = root.Get("stop_reason").Str()
-	readAnthropicUsage(&r.Usage, root.Get("usage"))
+	readUsage(&r.Usage, root.Get("usage"))
 	r.Complete = true
 	return nil
 }
 
-// readAnthropic reads the given counts and keeps the others: in a stream, each
+// readUsage reads the given counts and keeps the others: in a stream, each
 // event holds the totals so far of what it names.
-func readAnthropicUsage(u *protocol.Usage, v rawjson.Value) {
+func readUsage(u *protocol.Usage, v rawjson.Value) {
 	if v.Kind() != rawjson.Object {
 		return
 	}

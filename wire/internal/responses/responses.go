@@ -1,4 +1,9 @@
-package wire
+// Package responses is OpenAI's Responses: POST /v1/responses.
+//
+// A history is a list of items: messages, calls, results, reasoning and what tools of the
+// provider leave. The provider may hold the history, and a request may continue a reply by its
+// id.
+package responses
 
 import (
 	"strings"
@@ -6,56 +11,47 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/internal/secret"
+	"github.com/oriel-context/oriel/wire/internal/openai"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-func responsesProtocol() *Protocol {
-	return &Protocol{
-		Name:         "responses",
-		Title:        "OpenAI Responses",
-		Vendor:       "openai",
-		Route:        "/v1/responses",
-		List:         "input",
-		System:       "instructions",
-		IsCall:       responsesCall,
-		IsCount:      responsesCount,
-		Signs:        protocol.Signs{Usual: true},
-		Field:        responsesField,
-		Message:      responsesItem,
-		FromText:     responsesFromText,
-		LacksList:    heldByProvider,
-		Managed:      responsesManaged,
-		Held:         []string{"previous_response_id", "conversation"},
-		Tools:        []string{"tools"},
-		NamesReplies: true,
-		Encode:       encodeResponses,
-		Reply:        readResponses,
-		StreamType:   protocol.EventStream,
-		Opening:      []string{"response.created", "response.queued", "response.in_progress"},
-		Replies:      []string{"output"},
-		NewStream:    func() protocol.Assembly { return new(responsesStream) },
-		Content:      "content",
-		Result:       responsesResultOf,
-		Arguments:    responsesArguments,
-		AllowsText:   responsesAllowsText,
-		TextPart:     responsesTextPart,
+// Protocol returns the protocol.
+func Protocol() *protocol.Protocol {
+	return &protocol.Protocol{
+		Name: "responses", Title: "OpenAI Responses", Vendor: "openai",
+
+		Route: "/v1/responses", IsCall: isCall, IsCount: isCount,
+
+		List: "input", System: "instructions", Tools: []string{"tools"},
+		Field: readField, Message: readItem, FromText: fromText, LacksList: heldByProvider,
+		Managed: managed, Held: []string{"previous_response_id", "conversation"},
+
+		Content: "content", Result: locateResult, Arguments: locateArguments, AllowsText: allowsText, TextPart: textPart,
+
+		Encode: encode,
+
+		Reply: readReply, Replies: []string{"output"}, NamesReplies: true,
+		StreamType: protocol.EventStream, Opening: []string{"response.created", "response.queued", "response.in_progress"},
+		NewStream: func() protocol.Assembly { return new(stream) },
+
+		Refusal:      openai.Refusal,
 		TooLong:      []string{`your input exceeds the context window of this model(?:\. please adjust your input and try again)?`},
 		TooLongCodes: []string{"context_length_exceeded"},
-		Bare:         responsesBare,
-		Refusal:      openAIRefusal,
+
+		Bare: bare,
 	}
 }
 
-func responsesCall(path string) bool { return protocol.IsAt(path, "/responses", "/v1", "/openai") }
+func isCall(path string) bool { return protocol.IsAt(path, "/responses", "/v1", "/openai") }
 
-func responsesCount(path string) bool {
+func isCount(path string) bool {
 	call, ok := strings.CutSuffix(path, "/input_tokens")
-	return ok && responsesCall(call)
+	return ok && isCall(call)
 }
 
-func responsesField(r *protocol.Reader, name string, v rawjson.Value) (err error) {
+func readField(r *protocol.Reader, name string, v rawjson.Value) (err error) {
 	if name == "instructions" {
-		r.Request.System, err = r.Content(v, responsesPart)
+		r.Request.System, err = r.Content(v, readPart)
 		return err
 	}
 	return r.Member(name, v)
@@ -70,7 +66,7 @@ func heldByProvider(body rawjson.Value) bool {
 	return given("previous_response_id") || given("conversation") || body.Get("prompt").Kind() == rawjson.Object
 }
 
-func responsesManaged(body rawjson.Value) string {
+func managed(body rawjson.Value) string {
 	for _, name := range []string{"previous_response_id", "conversation"} {
 		if v := body.Get(name); v.Exists() && v.Kind() != rawjson.Null {
 			return name
@@ -85,14 +81,14 @@ func responsesManaged(body rawjson.Value) string {
 	return ""
 }
 
-// responsesFromText returns the message that a plain input stands for.
-func responsesFromText(literal []byte) []byte {
+// fromText returns the message that a plain input stands for.
+func fromText(literal []byte) []byte {
 	out := append([]byte(`{"role":"user","content":`), literal...)
 	return append(out, '}')
 }
 
-// responsesBare removes the credentials of items that name tool servers.
-func responsesBare(m *chat.Message) []byte {
+// bare removes the credentials of items that name tool servers.
+func bare(m *chat.Message) []byte {
 	if plainItems[m.Type] {
 		return m.Raw
 	}

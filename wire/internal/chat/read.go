@@ -1,13 +1,14 @@
-package wire
+package chat
 
 import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/openai"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-// chatMessage reads one element of "messages" of a Chat Completions request.
-func chatMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
+// readMessage reads one element of "messages" of a Chat Completions request.
+func readMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
 	var role, content, name, calls, callID, function, refusal, audio, reasoning rawjson.Value
 	for k, val := range v.Members() {
 		switch string(protocol.Key(k)) {
@@ -39,9 +40,9 @@ func chatMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
 		return protocol.In(err, "name")
 	}
 	if m.Role == chat.Tool || m.Role == chat.Function {
-		return chatResult(r, v, callID, m)
+		return readResult(r, v, callID, m)
 	}
-	if m.Parts, err = r.Content(content, chatPart); err != nil {
+	if m.Parts, err = r.Content(content, readPart); err != nil {
 		return protocol.In(err, "content")
 	}
 	beside := 0
@@ -70,14 +71,14 @@ func chatMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
 		}
 		m.Parts = append(m.Parts, p)
 	}
-	if err := chatCalls(r, calls, m); err != nil {
+	if err := readCalls(r, calls, m); err != nil {
 		return protocol.In(err, "tool_calls")
 	}
 	return nil
 }
 
-// chatResult reads a message of role tool or function, which is one result.
-func chatResult(r *protocol.Reader, v, callID rawjson.Value, m *chat.Message) error {
+// readResult reads a message of role tool or function, which is one result.
+func readResult(r *protocol.Reader, v, callID rawjson.Value, m *chat.Message) error {
 	p := chat.Part{Kind: chat.Result, Type: string(m.Role), Name: m.Name}
 	var err error
 	if p.ID, err = protocol.Str(callID); err != nil {
@@ -88,7 +89,7 @@ func chatResult(r *protocol.Reader, v, callID rawjson.Value, m *chat.Message) er
 	}
 	switch c := v.Get("content"); c.Kind() {
 	case rawjson.String, rawjson.Array:
-		if err := r.Result(v, "content", &p, chatPart); err != nil {
+		if err := r.Result(v, "content", &p, readPart); err != nil {
 			return err
 		}
 	case rawjson.Invalid, rawjson.Null:
@@ -102,7 +103,7 @@ func chatResult(r *protocol.Reader, v, callID rawjson.Value, m *chat.Message) er
 	return nil
 }
 
-func chatCalls(r *protocol.Reader, calls rawjson.Value, m *chat.Message) error {
+func readCalls(r *protocol.Reader, calls rawjson.Value, m *chat.Message) error {
 	switch calls.Kind() {
 	case rawjson.Invalid, rawjson.Null:
 		return nil
@@ -152,8 +153,8 @@ func readFunction(v rawjson.Value, p *chat.Part, args string) error {
 	return err
 }
 
-// chatPart reads one element of a content list.
-func chatPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
+// readPart reads one element of a content list.
+func readPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	t := v.Get("type")
 	if t.Kind() != rawjson.String {
 		return nil
@@ -171,7 +172,7 @@ func chatPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	case "image_url":
 		p.Kind = chat.Image
 		u := v.Get("image_url")
-		p.Media = mediaURL(u.Get("url"))
+		p.Media = openai.MediaURL(u.Get("url"))
 		p.Media.Detail = u.Get("detail").Str()
 	case "input_audio":
 		p.Kind = chat.Audio
@@ -180,7 +181,7 @@ func chatPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	case "file":
 		p.Kind = chat.Document
 		f := v.Get("file")
-		p.Media = mediaURL(f.Get("file_data"))
+		p.Media = openai.MediaURL(f.Get("file_data"))
 		p.Media.FileID = f.Get("file_id").Str()
 	}
 	return err

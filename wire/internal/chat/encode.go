@@ -1,37 +1,38 @@
-package wire
+package chat
 
 import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/wire/internal/openai"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-func encodeChat(r *chat.Request) ([]byte, error) {
+func encode(r *chat.Request) ([]byte, error) {
 	w := protocol.NewRequest(r.Model)
 	w.Limit("max_completion_tokens", r.MaxOutput)
 	w.Stream(r)
-	if err := w.Tools(r.Tools, encodeChatTool); err != nil {
+	if err := w.Tools(r.Tools, writeTool); err != nil {
 		return nil, err
 	}
 	w.Member("messages").Raw("[")
 	if len(r.System) > 0 {
-		encodeChatMessage(w, protocol.Turn{Role: chat.System, Parts: r.System})
+		writeMessage(w, protocol.Turn{Role: chat.System, Parts: r.System})
 	}
 	for _, t := range protocol.Turns(r.Messages) {
-		encodeChatMessage(w, t)
+		writeMessage(w, t)
 	}
 	w.Raw("]}")
 	return w.Out, nil
 }
 
-func encodeChatTool(w *protocol.Writer, t *protocol.Tool) {
+func writeTool(w *protocol.Writer, t *protocol.Tool) {
 	w.Open(`{"type":"function","function":{`)
 	w.Definition(t, "parameters")
 	w.Raw("}}")
 }
 
-func encodeChatMessage(w *protocol.Writer, t protocol.Turn) {
+func writeMessage(w *protocol.Writer, t protocol.Turn) {
 	if t.Role == chat.Tool || t.Role == chat.Function {
 		for i := range t.Parts {
 			w.Open(`{"role":"tool","tool_call_id":`)
@@ -63,7 +64,7 @@ func encodeChatMessage(w *protocol.Writer, t protocol.Turn) {
 	default:
 		w.Raw("[")
 		for i := range said {
-			encodeChatPart(w, &said[i])
+			writePart(w, &said[i])
 		}
 		w.Raw("]")
 	}
@@ -82,7 +83,7 @@ func encodeChatMessage(w *protocol.Writer, t protocol.Turn) {
 	w.Raw("}")
 }
 
-func encodeChatPart(w *protocol.Writer, p *chat.Part) {
+func writePart(w *protocol.Writer, p *chat.Part) {
 	switch p.Kind {
 	case chat.Text:
 		w.Open(`{"type":"text","text":`)
@@ -92,18 +93,18 @@ func encodeChatPart(w *protocol.Writer, p *chat.Part) {
 		w.Literal(p.Text)
 	case chat.Image:
 		w.Open(`{"type":"image_url","image_url":{"url":`)
-		encodeMediaURL(w, p.Media)
+		openai.WriteMediaURL(w, p.Media)
 		if p.Media != nil && p.Media.Detail != "" {
 			w.Member("detail").Quote(p.Media.Detail)
 		}
 		w.Raw("}")
 	case chat.Audio:
 		w.Open(`{"type":"input_audio","input_audio":{`)
-		encodeAudio(w, p.Media)
+		writeAudio(w, p.Media)
 		w.Raw("}")
 	case chat.Document:
 		w.Open(`{"type":"file","file":{`)
-		encodeFile(w, p.Media)
+		openai.WriteFile(w, p.Media)
 		w.Raw("}")
 	default:
 		w.Open(`{"type":"text","text":`)
@@ -112,8 +113,8 @@ func encodeChatPart(w *protocol.Writer, p *chat.Part) {
 	w.Raw("}")
 }
 
-// audio writes the members that hold a recording.
-func encodeAudio(w *protocol.Writer, m *chat.Media) {
+// writeAudio writes the members that hold a recording.
+func writeAudio(w *protocol.Writer, m *chat.Media) {
 	if m == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package wire
+package anthropic
 
 import (
 	"bytes"
@@ -6,9 +6,9 @@ import (
 	"github.com/oriel-context/oriel/chat"
 )
 
-// anthropicSteady sets the changing part of Claude Code's billing line to zeros. The line
+// steady sets the changing part of Claude Code's billing line to zeros. The line
 // comes first in the system prompt.
-func anthropicSteady(r *chat.Request, body []byte) []byte {
+func steady(r *chat.Request, body []byte) []byte {
 	for i := range r.System {
 		line := r.System[i].Text
 		if !bytes.HasPrefix(line, []byte(`"x-anthropic-billing-header:`)) {

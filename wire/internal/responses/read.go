@@ -1,15 +1,16 @@
-package wire
+package responses
 
 import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/openai"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-// responsesItem reads one element of "input" of a Responses request.
-func responsesItem(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
+// readItem reads one element of "input" of a Responses request.
+func readItem(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
 	t := v.Get("type")
 	if t.Exists() && t.Kind() != rawjson.String {
 		return protocol.In(protocol.Wrong(t, "a string"), "type")
@@ -20,7 +21,7 @@ func responsesItem(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
 	}
 	m.Type = protocol.Word(t)
 	if m.Type == "message" || m.Type == "" && v.Has("role") {
-		return responsesMessage(r, v, m)
+		return readMessage(r, v, m)
 	}
 	m.Role = chat.Assistant
 	if m.Parts, err = r.Take(v, 1); err != nil {
@@ -28,10 +29,10 @@ func responsesItem(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
 	}
 	p := &m.Parts[0]
 	p.Type, p.Raw = m.Type, v.Raw()
-	return responsesOther(r, v, m, p)
+	return readOther(r, v, m, p)
 }
 
-func responsesMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
+func readMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
 	if err := protocol.Role(v, v.Get("role"), m); err != nil {
 		return err
 	}
@@ -40,19 +41,19 @@ func responsesMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) erro
 		return protocol.Missing(v, "content")
 	}
 	var err error
-	if m.Parts, err = r.Content(content, responsesPart); err != nil {
+	if m.Parts, err = r.Content(content, readPart); err != nil {
 		return protocol.In(err, "content")
 	}
 	return nil
 }
 
-// responsesOther reads every item that is not a message.
-func responsesOther(r *protocol.Reader, v rawjson.Value, m *chat.Message, p *chat.Part) error {
+// readOther reads every item that is not a message.
+func readOther(r *protocol.Reader, v rawjson.Value, m *chat.Message, p *chat.Part) error {
 	switch m.Type {
 	case "reasoning":
 		p.Kind = chat.Thinking
 		p.Signed = v.Get("encrypted_content").Kind() == rawjson.String || m.ID != ""
-		return reasoningText(r, v, p)
+		return readReasoning(r, v, p)
 	case "compaction", "compaction_summary", "context_compaction":
 		p.Kind = chat.Compaction
 		return nil
@@ -90,7 +91,7 @@ func responsesOther(r *protocol.Reader, v rawjson.Value, m *chat.Message, p *cha
 		if p.ID == "" {
 			p.ID = m.ID // results of local shells refer to the item's id
 		}
-		return r.Result(v, "output", p, responsesPart)
+		return r.Result(v, "output", p, readPart)
 	case strings.HasSuffix(m.Type, "_call"):
 		p.Kind = chat.Call
 		for _, args := range []string{"arguments", "input", "action", "operation"} {
@@ -120,14 +121,14 @@ func responsesOther(r *protocol.Reader, v rawjson.Value, m *chat.Message, p *cha
 	return nil
 }
 
-// reasoningText reads the summary of a reasoning item, if it has one.
-func reasoningText(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
+// readReasoning reads the summary of a reasoning item, if it has one.
+func readReasoning(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	for _, name := range []string{"summary", "content"} {
 		list := v.Get(name)
 		if list.Kind() != rawjson.Array || list.Len() == 0 {
 			continue
 		}
-		parts, err := r.Content(list, responsesPart)
+		parts, err := r.Content(list, readPart)
 		if err != nil {
 			return protocol.In(err, name)
 		}
@@ -136,8 +137,8 @@ func reasoningText(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	return nil
 }
 
-// responsesPart reads one element of an item's content.
-func responsesPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
+// readPart reads one element of an item's content.
+func readPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	t := v.Get("type")
 	if t.Kind() != rawjson.String {
 		return nil
@@ -153,12 +154,12 @@ func responsesPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 		p.Text, err = protocol.Member(v, "refusal", protocol.Text)
 	case "input_image", "computer_screenshot":
 		p.Kind = chat.Image
-		p.Media = mediaURL(v.Get("image_url"))
+		p.Media = openai.MediaURL(v.Get("image_url"))
 		p.Media.FileID = v.Get("file_id").Str()
 		p.Media.Detail = v.Get("detail").Str()
 	case "input_file":
 		p.Kind = chat.Document
-		p.Media = mediaURL(v.Get("file_data"))
+		p.Media = openai.MediaURL(v.Get("file_data"))
 		p.Media.FileID = v.Get("file_id").Str()
 		if u := v.Get("file_url"); u.Exists() {
 			p.Media.URL = u.Str()

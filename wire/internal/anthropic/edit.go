@@ -1,4 +1,4 @@
-package wire
+package anthropic
 
 import (
 	"github.com/oriel-context/oriel/chat"
@@ -6,7 +6,7 @@ import (
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-func anthropicResultOf(e *protocol.Edit, i int) (parent rawjson.Value, name string, err error) {
+func locateResult(e *protocol.Edit, i int) (parent rawjson.Value, name string, err error) {
 	parent = e.Element(i)
 	// Of the hosted tools only MCP servers return plain text.
 	if p := &e.Message.Parts[i]; p.Hosted && p.Type != "mcp_tool_result" {
@@ -15,12 +15,12 @@ func anthropicResultOf(e *protocol.Edit, i int) (parent rawjson.Value, name stri
 	return parent, "content", nil
 }
 
-func anthropicArguments(e *protocol.Edit, i int) (parent rawjson.Value, name string) {
+func locateArguments(e *protocol.Edit, i int) (parent rawjson.Value, name string) {
 	return e.Element(i), "input"
 }
 
-// anthropicAllowsText allows no text before results and thinking.
-func anthropicAllowsText(e *protocol.Edit, from, end int) error {
+// allowsText allows no text before results and thinking.
+func allowsText(e *protocol.Edit, from, end int) error {
 	for i := from; i < end; i++ {
 		switch p := &e.Message.Parts[i]; {
 		case p.Kind == chat.Result && !p.Hosted:

@@ -1,12 +1,13 @@
-package wire
+package responses
 
 import (
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/openai"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-// readResponses reads a response object from a body or an event.
-func readResponses(r *protocol.Reply, root rawjson.Value) error {
+// readReply reads a response object from a body or an event.
+func readReply(r *protocol.Reply, root rawjson.Value) error {
 	output := root.Get("output")
 	if output.Kind() != rawjson.Array {
 		return protocol.In(protocol.Wrong(output, "an array"), "output")
@@ -27,7 +28,7 @@ func readResponses(r *protocol.Reply, root rawjson.Value) error {
 
 // readStatus reads everything except the output.
 func readStatus(r *protocol.Reply, root rawjson.Value) {
-	readOpenAIUsage(&r.Usage, root.Get("usage"))
+	openai.ReadUsage(&r.Usage, root.Get("usage"))
 	r.Stop = root.Get("status").Str()
 	if reason := root.Get("incomplete_details").Get("reason"); reason.Kind() == rawjson.String {
 		r.Stop += ": " + reason.Str()

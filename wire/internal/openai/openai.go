@@ -1,4 +1,6 @@
-package wire
+// Package openai is what the two protocols of OpenAI share: the forms of media, of usage and
+// of errors.
+package openai
 
 import (
 	"bytes"
@@ -9,8 +11,8 @@ import (
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-// mediaURL reads a reference, which may be a data: URL.
-func mediaURL(v rawjson.Value) *chat.Media {
+// MediaURL reads a reference, which may be a data: URL.
+func MediaURL(v rawjson.Value) *chat.Media {
 	in := protocol.Inner(v)
 	rest, ok := bytes.CutPrefix(in, []byte("data:"))
 	if !ok {
@@ -21,8 +23,8 @@ func mediaURL(v rawjson.Value) *chat.Media {
 	return &chat.Media{Type: string(kind), Data: data}
 }
 
-// mediaURL writes a URL; inline data becomes a data: URL.
-func encodeMediaURL(w *protocol.Writer, m *chat.Media) {
+// WriteMediaURL writes a URL; inline data becomes a data: URL.
+func WriteMediaURL(w *protocol.Writer, m *chat.Media) {
 	switch {
 	case m == nil:
 		w.Quote("")
@@ -37,8 +39,8 @@ func encodeMediaURL(w *protocol.Writer, m *chat.Media) {
 	}
 }
 
-// file writes the members that locate a document.
-func encodeFile(w *protocol.Writer, m *chat.Media) {
+// WriteFile writes the members that locate a document.
+func WriteFile(w *protocol.Writer, m *chat.Media) {
 	switch {
 	case m == nil:
 	case m.FileID != "":
@@ -49,13 +51,13 @@ func encodeFile(w *protocol.Writer, m *chat.Media) {
 	default:
 		w.Member("filename").Quote("document")
 		w.Member("file_data")
-		encodeMediaURL(w, m)
+		WriteMediaURL(w, m)
 	}
 }
 
-// readOpenAI reads the usage of Chat or Responses, in which the input includes what
+// ReadUsage reads the usage of Chat or Responses, in which the input includes what
 // came from the cache.
-func readOpenAIUsage(u *protocol.Usage, v rawjson.Value) {
+func ReadUsage(u *protocol.Usage, v rawjson.Value) {
 	if v.Kind() != rawjson.Object {
 		return
 	}
@@ -77,8 +79,8 @@ func readOpenAIUsage(u *protocol.Usage, v rawjson.Value) {
 	u.Input -= u.CacheRead + u.CacheWrite
 }
 
-// openAIRefusal writes an error as the servers for Chat and Responses do.
-func openAIRefusal(_ int, code, message string) []byte {
+// Refusal writes an error as the servers for Chat and Responses do.
+func Refusal(_ int, code, message string) []byte {
 	var r struct {
 		Error struct {
 			Message string  `json:"message"`

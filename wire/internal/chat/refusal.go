@@ -1,9 +1,9 @@
-package wire
+package chat
 
-// chatTooLong and chatTooLongCodes are the refusals of OpenAI and of the many servers that
+// tooLong and tooLongCodes are the refusals of OpenAI and of the many servers that
 // speak its protocol.
 var (
-	chatTooLong = []string{
+	tooLong = []string{
 		// OpenAI, Azure, vLLM, DeepSeek, OpenRouter and others.
 		`this (?:model|endpoint)'s maximum context length is <limit>(?: tokens)?\.?,? (?:however|but|and),? (?:you|your)[^0-9]{1,60}<size>`,
 		`(?:this (?:model|endpoint)'s )?maximum context length is <limit>(?: tokens)?(?:\. please reduce (?:your prompt|the length of the (?:prompt|input|messages(?: or (?:the )?completion)?)))?`,
@@ -57,7 +57,7 @@ var (
 		`(?:the )?context is too long`,
 		`maximum (?:of )?[0-9][0-9,_]* tokens$`,
 	}
-	chatTooLongCodes = []string{
+	tooLongCodes = []string{
 		"context_length_exceeded",    // OpenAI and those who follow it
 		"exceed_context_size_error",  // llama.cpp
 		"contextwindowexceedederror", // LiteLLM

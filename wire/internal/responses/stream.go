@@ -1,4 +1,4 @@
-package wire
+package responses
 
 import (
 	"slices"
@@ -8,16 +8,16 @@ import (
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
-// responsesStream assembles the events of OpenAI Responses. The last event holds the
+// stream assembles the events of OpenAI Responses. The last event holds the
 // whole response; the earlier events are for streams that are cut off, and for
 // servers whose last event has no output (as Codex's own).
-type responsesStream struct {
+type stream struct {
 	final [][]byte // the output of the last event
-	items []*responsesItemStream
+	items []*streamItem
 }
 
-// responsesItemStream is an output item being assembled.
-type responsesItemStream struct {
+// streamItem is an output item being assembled.
+type streamItem struct {
 	index int64
 	raw   []byte // as it began, or whole
 	whole bool
@@ -25,13 +25,13 @@ type responsesItemStream struct {
 
 	member string // the member that text is for: arguments, input, code
 	text   []byte // between its quotes
-	parts  []*responsesPartStream
+	parts  []*streamPart
 }
 
-func (i *responsesItemStream) Index() int64 { return i.index }
+func (i *streamItem) Index() int64 { return i.index }
 
-// responsesPartStream is an element of an item's content or summary being assembled.
-type responsesPartStream struct {
+// streamPart is an element of an item's content or summary being assembled.
+type streamPart struct {
 	list        string // content or summary
 	index       int64
 	raw         []byte // as it began, or whole
@@ -41,13 +41,13 @@ type responsesPartStream struct {
 	annotations []byte // elements
 }
 
-// responsesEvent holds the fields of an event; missing ones are absent values.
-type responsesEvent struct {
+// streamEvent holds the fields of an event; missing ones are absent values.
+type streamEvent struct {
 	kind, response, item, part, output, content, summary, delta, annotation, id rawjson.Value
 }
 
-func (s *responsesStream) Read(r *protocol.Stream, name []byte, event rawjson.Value) {
-	var e responsesEvent
+func (s *stream) Read(r *protocol.Stream, name []byte, event rawjson.Value) {
+	var e streamEvent
 	for k, v := range event.Members() {
 		switch string(protocol.Key(k)) {
 		case "type":
@@ -146,7 +146,7 @@ func progress(name string) bool {
 }
 
 // end processes the last event.
-func (s *responsesStream) end(r *protocol.Stream, name string, response rawjson.Value) {
+func (s *stream) end(r *protocol.Stream, name string, response rawjson.Value) {
 	protocol.SetFirst(&r.Reply.ID, response.Get("id"))
 	if m := response.Get("model"); m.Kind() == rawjson.String {
 		r.Reply.Model = m.Str()
@@ -179,7 +179,7 @@ func (s *responsesStream) end(r *protocol.Stream, name string, response rawjson.
 }
 
 // setItem stores an item at its beginning or end.
-func (s *responsesStream) setItem(r *protocol.Stream, e *responsesEvent, whole bool) {
+func (s *stream) setItem(r *protocol.Stream, e *streamEvent, whole bool) {
 	if e.item.Kind() != rawjson.Object {
 		return
 	}
@@ -194,24 +194,24 @@ func (s *responsesStream) setItem(r *protocol.Stream, e *responsesEvent, whole b
 		return
 	}
 	if begins {
-		item = new(responsesItemStream)
+		item = new(streamItem)
 		s.items = append(s.items, item)
 	}
-	*item = responsesItemStream{index: protocol.Number(e.output), raw: slices.Clone(raw), whole: whole, kept: len(raw) + protocol.Structure}
+	*item = streamItem{index: protocol.Number(e.output), raw: slices.Clone(raw), whole: whole, kept: len(raw) + protocol.Structure}
 }
 
 // same reports whether v is the same item again.
-func (i *responsesItemStream) same(v rawjson.Value) bool {
+func (i *streamItem) same(v rawjson.Value) bool {
 	doc, err := rawjson.Parse(i.raw, rawjson.Limits{})
 	id := v.Get("id")
 	return err == nil && id.Kind() == rawjson.String && doc.Root().Get("id").EqualStr(id.Str())
 }
 
 // item returns the item of an event, or creates it if the server did not announce it.
-func (s *responsesStream) item(r *protocol.Stream, e *responsesEvent, otherwise string) *responsesItemStream {
+func (s *stream) item(r *protocol.Stream, e *streamEvent, otherwise string) *streamItem {
 	item := protocol.Newest(s.items, protocol.Number(e.output))
 	if item == nil && otherwise != "" && r.Room(protocol.Structure+len(otherwise)+len(e.id.Raw())) {
-		item = &responsesItemStream{index: protocol.Number(e.output), raw: []byte(otherwise)}
+		item = &streamItem{index: protocol.Number(e.output), raw: []byte(otherwise)}
 		if e.id.Kind() == rawjson.String {
 			item.raw = protocol.AppendReplaced(nil, item.raw, []protocol.Replaced{{Name: "id", Value: e.id.Raw()}})
 		}
@@ -231,7 +231,7 @@ func (s *responsesStream) item(r *protocol.Stream, e *responsesEvent, otherwise 
 
 // part returns the part of an event. If the server did not announce it, it begins
 // with raw, or is nil if raw is "".
-func (s *responsesStream) part(r *protocol.Stream, e *responsesEvent, list, raw string) *responsesPartStream {
+func (s *stream) part(r *protocol.Stream, e *streamEvent, list, raw string) *streamPart {
 	const message, reasoning = `{"type":"message","role":"assistant","content":[]}`, `{"type":"reasoning","summary":[]}`
 	otherwise, index := message, protocol.Number(e.content)
 	if list == "summary" {
@@ -256,14 +256,14 @@ func (s *responsesStream) part(r *protocol.Stream, e *responsesEvent, list, raw 
 	if raw == "" || !r.Room(protocol.Structure+len(raw)) {
 		return nil
 	}
-	p := &responsesPartStream{list: list, index: index, raw: []byte(raw)}
+	p := &streamPart{list: list, index: index, raw: []byte(raw)}
 	item.parts = append(item.parts, p)
 	item.kept += protocol.Structure + len(raw)
 	return p
 }
 
 // addText appends to a part's text, or sets all of it.
-func (s *responsesStream) addText(r *protocol.Stream, e *responsesEvent, list, raw, member string, text rawjson.Value, whole bool) {
+func (s *stream) addText(r *protocol.Stream, e *streamEvent, list, raw, member string, text rawjson.Value, whole bool) {
 	p := s.part(r, e, list, raw)
 	if p == nil || p.whole || text.Kind() != rawjson.String {
 		return
@@ -273,7 +273,7 @@ func (s *responsesStream) addText(r *protocol.Stream, e *responsesEvent, list, r
 }
 
 // addArguments appends to the text of a call, or sets all of it.
-func (s *responsesStream) addArguments(r *protocol.Stream, e *responsesEvent, member string, text rawjson.Value, whole bool) {
+func (s *stream) addArguments(r *protocol.Stream, e *streamEvent, member string, text rawjson.Value, whole bool) {
 	item := s.item(r, e, "")
 	if item == nil || text.Kind() != rawjson.String {
 		return
@@ -283,7 +283,7 @@ func (s *responsesStream) addArguments(r *protocol.Stream, e *responsesEvent, me
 }
 
 // add appends more to a text of the event's item, or replaces the text with it.
-func (s *responsesStream) add(r *protocol.Stream, e *responsesEvent, text, more []byte, whole bool) []byte {
+func (s *stream) add(r *protocol.Stream, e *streamEvent, text, more []byte, whole bool) []byte {
 	if len(more) == 0 {
 		return text
 	}
@@ -298,7 +298,7 @@ func (s *responsesStream) add(r *protocol.Stream, e *responsesEvent, text, more 
 }
 
 // setPart stores a part at its beginning or end.
-func (s *responsesStream) setPart(r *protocol.Stream, e *responsesEvent, whole bool) {
+func (s *stream) setPart(r *protocol.Stream, e *streamEvent, whole bool) {
 	list := "content"
 	if e.summary.Exists() {
 		list = "summary"
@@ -329,22 +329,22 @@ func (s *responsesStream) setPart(r *protocol.Stream, e *responsesEvent, whole b
 }
 
 // Done implements protocol.Assembly: the protocol has an event for the end.
-func (s *responsesStream) Done(*protocol.Stream) {}
+func (s *stream) Done(*protocol.Stream) {}
 
-func (s *responsesStream) Write(reply *protocol.Reply) bool {
+func (s *stream) Write(reply *protocol.Reply) bool {
 	if s.final != nil {
 		reply.Items = slices.Clone(s.final)
 		return true
 	}
 	items := slices.Clone(s.items)
-	slices.SortStableFunc(items, func(a, b *responsesItemStream) int { return int(max(-1, min(1, a.index-b.index))) })
+	slices.SortStableFunc(items, func(a, b *streamItem) int { return int(max(-1, min(1, a.index-b.index))) })
 	for _, i := range items {
 		reply.Items = append(reply.Items, i.appendTo(nil))
 	}
 	return true
 }
 
-func (i *responsesItemStream) appendTo(dst []byte) []byte {
+func (i *streamItem) appendTo(dst []byte) []byte {
 	if i.whole {
 		return append(dst, i.raw...)
 	}
@@ -370,7 +370,7 @@ func (i *responsesItemStream) appendTo(dst []byte) []byte {
 	return protocol.AppendReplaced(dst, i.raw, with)
 }
 
-func (p *responsesPartStream) appendTo(dst []byte) []byte {
+func (p *streamPart) appendTo(dst []byte) []byte {
 	if p.whole {
 		return append(dst, p.raw...)
 	}

@@ -1,0 +1,83 @@
+// Package anthropic is Anthropic's protocol: POST /v1/messages.
+//
+// Results of tools come first in the user's message after their calls, and consecutive
+// messages of a role count as one. Parts carry the marks of what the provider caches. A block
+// of thinking is signed and accepted only behind what the model saw.
+package anthropic
+
+import (
+	"strings"
+
+	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
+)
+
+// Protocol returns the protocol.
+func Protocol() *protocol.Protocol {
+	return &protocol.Protocol{
+		Name: "anthropic", Title: "Anthropic", Vendor: "anthropic",
+
+		Route: "/v1/messages", IsCall: isCall, IsCount: isCount,
+
+		List: "messages", System: "system", Tools: []string{"tools"},
+		Signs: protocol.Signs{
+			Tool: func(v rawjson.Value) bool { return v.Has("input_schema") && !v.Has("function") },
+			Part: isOwnPart,
+			Fields: []string{
+				"system", "anthropic_version", "anthropic_beta", "stop_sequences", "thinking", "context_management", "mcp_servers",
+				"output_config", "container",
+			},
+			Model: "claude",
+		},
+		Field: readField, Message: readMessage, Managed: managed,
+		Rules: chat.Rules{ResultsFollow: true, RunsMerge: true},
+
+		Content: "content", Result: locateResult, Arguments: locateArguments, AllowsText: allowsText, TextPart: protocol.TextPart,
+		MarksCache: true, Steady: steady,
+
+		Encode: encode,
+
+		Reply: readReply, Replies: []string{"content", "role"},
+		StreamType: protocol.EventStream, Opening: []string{"ping"}, NewStream: func() protocol.Assembly { return new(stream) },
+
+		Refusal: refusal, TooLong: tooLong, TooLongCodes: []string{"request_too_large"}, Unbound: unbound, // the code is for bytes
+
+		Bare: protocol.RawOf,
+	}
+}
+
+// isCall does not accept /v1/threads/ID/messages, which is OpenAI's.
+func isCall(path string) bool { return protocol.IsAt(path, "/messages", "/v1") }
+
+func isCount(path string) bool {
+	call, ok := strings.CutSuffix(path, "/count_tokens")
+	return ok && isCall(call)
+}
+
+func readField(r *protocol.Reader, name string, v rawjson.Value) (err error) {
+	if name == "system" {
+		r.Request.System, err = r.Content(v, readPart)
+		return err
+	}
+	return r.Member(name, v)
+}
+
+// managed does not count the clearing of old thinking: Claude Code requests it in
+// every call.
+func managed(body rawjson.Value) string {
+	for e := range body.Get("context_management").Get("edits").Elems() {
+		if t := e.Get("type").Str(); strings.HasPrefix(t, "clear_tool_uses") || strings.HasPrefix(t, "compact") {
+			return "context_management"
+		}
+	}
+	return ""
+}
+
+func isOwnPart(p rawjson.Value) bool {
+	switch string(p.Get("type").Raw()) {
+	case `"tool_use"`, `"tool_result"`, `"thinking"`, `"redacted_thinking"`, `"image"`, `"document"`, `"server_tool_use"`:
+		return true
+	}
+	return false
+}
