@@ -109,7 +109,7 @@ func textOf(m *chat.Message) string {
 func (r *Request) wasReplaced(i int) bool {
 	was, known := r.replaced[i]
 	if !known {
-		was = replaced(&r.Messages[i]) || chat.Emptied(&r.Messages[i])
+		was = i < r.old() && (replaced(&r.Messages[i]) || chat.Emptied(&r.Messages[i]))
 		r.replaced[i] = was
 	}
 	return was

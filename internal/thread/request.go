@@ -102,12 +102,20 @@ func (r *Request) identify(i, to int) {
 	}
 }
 
+// old returns the number of messages up to a model's last one. Those behind it come from
+// the client: they are new, and nothing in them is of a view that comes back.
+func (r *Request) old() (n int) {
+	for n = len(r.Messages); n > 0 && r.Messages[n-1].Role != chat.Assistant; n-- {
+	}
+	return n
+}
+
 // withoutInserted returns message i without the texts that look like Oriel's, or false if it is
-// not a user's, has none, or nothing else. The newest message comes from the client, and such
-// a text in it is the client's, too. One in an older message may be of a view that comes back:
-// the message is the same as one without, and another one than one with other texts.
+// not a user's, is new, has none, or nothing else. Such a text in an older message may be of a
+// view that comes back: the message is the same as one without, and another one than one with
+// other texts.
 func (r *Request) withoutInserted(i int) (chat.Message, bool) {
-	if i >= len(r.Messages)-1 || r.Messages[i].Role != chat.User {
+	if i >= r.old() || r.Messages[i].Role != chat.User {
 		return chat.Message{}, false
 	}
 	m := &r.Messages[i]
