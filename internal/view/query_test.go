@@ -34,6 +34,7 @@ func TestOnlyWhatAPersonAsksIsSearchedFor(t *testing.T) {
 		"a reminder behind it":     {asked + "\n\n<system-reminder>\n" + state + "\n</system-reminder>"},
 		"a state behind it":        {"<task>\n" + asked + "\n</task>", "<environment_details>\n" + state + "\n</environment_details>"},
 		"data before it":           {"<additional_data>\n" + state + "\n</additional_data>", "<user_query>\n" + asked + "\n</user_query>"},
+		"a task behind a result":   {"Observation:\nAll parts were read.\nNew task:\n" + asked},
 		"a preface":                {"This is the Qwen Code. We are setting up the context for our chat.\nToday's date is Tuesday, November 17, 2026.\n" + state, asked},
 	} {
 		t.Run(name, func(t *testing.T) {

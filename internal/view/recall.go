@@ -266,7 +266,32 @@ func wordsOf(m *chat.Message) (text string, part int) {
 			}
 		}
 	}
+	if part < 0 {
+		return taskBehind(m)
+	}
 	return strings.Join(out, "\n"), part
+}
+
+// newTask opens the line behind which smolagents puts a person's next task, in one text with
+// what the last tool returned.
+const newTask = "\nNew task:\n"
+
+// taskBehind returns the task behind what a tool returned. A page that a tool read may have
+// such a line, too: it decides what is searched for, and nothing else.
+func taskBehind(m *chat.Message) (text string, part int) {
+	last := len(m.Parts) - 1
+	if last < 0 || m.Role != chat.User || m.Parts[last].Kind != chat.Text || m.Parts[last].Inserted() {
+		return "", -1
+	}
+	text = m.Parts[last].Text.String()
+	at := strings.LastIndex(text, newTask)
+	if at < 0 || !strings.HasPrefix(text, "Observation:") {
+		return "", -1
+	}
+	if text = strings.TrimSpace(text[at+len(newTask):]); text == "" {
+		return "", -1
+	}
+	return text, last
 }
 
 // asksIn returns what a person asks in a message.
