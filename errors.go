@@ -25,5 +25,10 @@ var (
 	ErrCannotFit = fault.ErrCannotFit
 )
 
-// Error reports what failed (Op, Conversation), why (Err) and what to do about it (Hint).
+// Error reports what failed, where, why, and what to do about it.
+//
+//	Op           string // the operation, with the id of what it was applied to
+//	Conversation string // its id, if there is one
+//	Err          error  // one of the errors above, or that of a context or store
+//	Hint         string // what to do
 type Error = fault.Error

@@ -2,8 +2,29 @@ package oriel
 
 import "github.com/oriel-context/oriel/internal/event"
 
-// Event reports something that happened to a call or its conversation, in fields that are
-// zero where they do not apply; see Config.Events.
+// Event reports something that happened to a call or its conversation; see Config.Events.
+// Fields that are unknown or do not apply are zero.
+//
+//	Time                      time.Time
+//	Kind                      string         // one of the kinds below
+//	Tenant                    string         // "": the user of this machine
+//	Call, Conversation, Model string
+//	Thread                    string         // how the call relates to the conversation: "continued", …
+//	Policy                    string         // of the window, for a conversation of items
+//	TokensBefore, TokensAfter int            // of the request and of what was sent of it; of a window
+//	Reported, Output          int            // the provider's counts of the prompt and the reply
+//	Usage                     *event.Usage   // all that the provider reported
+//	MS                        float64        // how long the answer took
+//	Budget                    int            // of the view
+//	Grown                     *window.Growth // why Budget exceeds that of the profile
+//	Cost                      float64        // beside the call itself, in US dollars
+//	Plan                      string         // by which something left or came back
+//	Items                     int            // its messages
+//	Back, Left                string         // of pins and undone plans: messages, as "24-37,40"
+//	Action                    string         // trim, mask, evict, digest, condense; as X-Oriel-Action
+//	Recalled                  int            // tokens that were brought back
+//	Reason                    string         // the part of Oriel that failed, or the limit
+//	Error                     string
 type Event = event.Event
 
 // Kinds of events: Event.Kind.

@@ -469,3 +469,82 @@ func TestPackagesAskTheProtocol(t *testing.T) {
 
 // constants are the names of the protocols' formats in package wire.
 var constants = map[wire.Format]string{wire.Anthropic: "Anthropic", wire.Chat: "Chat", wire.Responses: "Responses"}
+
+// The root names types of internal packages, whose fields go doc does not show: the comment
+// of each name lists them.
+func TestPublicNamesListTheirFields(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folders := map[string]string{} // of imported internal packages
+		for _, spec := range f.Imports {
+			path, _ := strconv.Unquote(spec.Path.Value)
+			if folder, ok := strings.CutPrefix(path, module+"/internal/"); ok {
+				folders[folder] = filepath.Join("internal", folder)
+			}
+		}
+		for _, d := range f.Decls {
+			types, ok := d.(*ast.GenDecl)
+			if !ok || types.Tok != token.TYPE {
+				continue
+			}
+			spec := types.Specs[0].(*ast.TypeSpec)
+			of, ok := spec.Type.(*ast.SelectorExpr)
+			if !ok || !spec.Assign.IsValid() || !spec.Name.IsExported() || folders[of.X.(*ast.Ident).Name] == "" {
+				continue
+			}
+			found++
+			comment := types.Doc.Text()
+			for _, field := range fieldsOf(t, folders[of.X.(*ast.Ident).Name], of.Sel.Name) {
+				if !regexp.MustCompile(`(?m)^\t([\w, .]*\b)?` + field + `\b`).MatchString(comment) {
+					t.Errorf("%s: the comment of %s does not list its field %s", file, spec.Name, field)
+				}
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d names were found", found)
+	}
+}
+
+// fieldsOf returns the exported fields of a struct.
+func fieldsOf(t *testing.T, folder, name string) (fields []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || spec.Name.Name != name {
+				return true
+			}
+			if s, ok := spec.Type.(*ast.StructType); ok {
+				for _, field := range s.Fields.List {
+					for _, id := range field.Names {
+						if id.IsExported() {
+							fields = append(fields, id.Name)
+						}
+					}
+				}
+			}
+			return false
+		})
+	}
+	if len(fields) == 0 {
+		t.Errorf("%s has no struct %s", folder, name)
+	}
+	return fields
+}
