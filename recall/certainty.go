@@ -138,6 +138,58 @@ func (sc *scores) position(i int32, top float32) float32 {
 	return (sc.total[i] - sc.low + pad) / (top - sc.low + pad)
 }
 
+// lead returns how much better the best of the candidates fits the query than the best
+// passage that the window shows: above 1 if it fits better. It is 0 while that is not known:
+// the window shows nothing of the scope, or most of what it shows has no vectors.
+func (r *Ranking) lead(top float32, shown func(block string) bool) float32 {
+	sc, s := r.scores, r.s
+	best, all, ready := float32(lowest), 0, 0
+	for i, t := range sc.total[:r.n] {
+		if s.flags[i]&(flagRemoved|flagShort) != 0 || !shown(s.origins[s.messageOf[i]].block) {
+			continue
+		}
+		if all++; s.vectorOf[i] >= 0 {
+			ready++
+		}
+		if s.keyword(sc, int32(i)) < repeatsQuery { // else it asks the same
+			best = max(best, t)
+		}
+	}
+	if r.mode == Keyword || best == float32(lowest) || 2*ready < all {
+		return 0
+	}
+	const pad = 1
+	return (top - sc.low + pad) / (best - sc.low + pad)
+}
+
+// A window that shows what fits a question much better than all that it hides has the
+// answer: below answered a search shows nothing, and below partly at most partlyTokens,
+// because an answer often has one part in the window and another that left it. In work
+// everything is near everything, so only a clear lead of the window counts.
+// docs/reference/retrieval.md has the distributions.
+const (
+	answered, workAnswered = .7, .5
+	partly                 = .95
+	partlyTokens           = 256
+)
+
+// most returns the most tokens that are shown for a query, given what the window shows.
+func (r *Ranking) most(o *RecallOptions, top float32, budget int) int {
+	if !o.Sized || o.Shown == nil || r.scores.whole {
+		return budget
+	}
+	lead := r.lead(top, o.Shown)
+	switch work := r.scores.work; {
+	case lead == 0:
+		return budget
+	case work && lead < workAnswered, !work && lead < answered:
+		return 0
+	case !work && lead < partly:
+		return min(budget, partlyTokens)
+	}
+	return budget
+}
+
 // nearTokens is the least room of the best passages, as far as the budget allows it.
 const nearTokens = 512
 
@@ -193,6 +245,8 @@ func (r *Ranking) limits(o *RecallOptions, budget int, candidates []int32) func(
 	default:
 		usual, near = budget/4, talkNear
 	}
+	room := r.most(o, top, budget)
+	usual, most = min(usual, room), min(most, room)
 	return func(i int32) int {
 		switch at := sc.position(i, top); {
 		case at < gap:

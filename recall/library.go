@@ -186,6 +186,12 @@ func (l *Library) Recall(ctx context.Context, w Where, query string, o RecallOpt
 		// The scope may contain more than this view.
 		return !v.has(p) || exclude != nil && exclude(v.block(p))
 	}
+	if shown := o.Shown; shown != nil {
+		o.Shown = func(block string) bool {
+			p := placeOf(block)
+			return v.has(p) && shown(v.block(p))
+		}
+	}
 	if had != nil {
 		o.Had = func(block string, part int) bool {
 			p := placeOf(block)

@@ -43,6 +43,33 @@ func (s *Scope) label(speaker int32, role string, flags uint8) string {
 	return quote.Label(role)
 }
 
+// author returns the label of a passage, and its text without the name that the label has
+// already: "Ann: Hello" of the user Ann is quoted as "Ann> Hello".
+func (s *Scope) author(i int32, text string) (label, rest string) {
+	m := &s.messages[s.messageOf[i]]
+	label = s.label(m.speaker, s.origins[s.messageOf[i]].role, s.flags[i])
+	speaker := s.speaker(m)
+	if m.speaker != none || speaker == none || !s.told.alone(m.told) || s.flags[i]&(flagTool|flagGiven|flagMixed) != 0 || !isPerson(label) {
+		return label, text
+	}
+	name := quote.Label(s.people.names[speaker])
+	if name == "" || quote.IsRole(name) {
+		return label, text
+	}
+	if at := speaking.FindStringSubmatchIndex(text); at != nil && text[at[4]:at[5]] == s.people.names[speaker] && (at[2] < 0 || s.dated(i)) {
+		text = text[at[1]:]
+	}
+	return name, text
+}
+
+// isPerson reports whether a role is that of somebody who talks.
+func isPerson(role string) bool { return role == string(chat.User) || role == string(chat.Assistant) }
+
+// dated reports whether the day of a passage stands above it.
+func (s *Scope) dated(i int32) bool {
+	return !s.sessions[s.messages[s.messageOf[i]].session].begin.IsZero()
+}
+
 // roleOf returns the role of a passage's author. Tool output belongs to the
 // tool in every message.
 func roleOf(role string, flags uint8) string {
@@ -203,7 +230,7 @@ func (p *packing) write(order []int32, texts []string) string {
 		}
 		ss := &s.sessions[s.messages[m].session]
 		header := ss.header()
-		label := s.label(s.messages[m].speaker, s.origins[m].role, s.flags[i])
+		label, text := s.author(i, text)
 		if before < 0 || header != day {
 			b.WriteString(header)
 		} else if s.messageOf[order[before]] == m && label == author {

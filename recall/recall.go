@@ -78,6 +78,9 @@ type RecallOptions struct {
 	// as good as the best, and less if few are; nothing for a remark in a talk, which asks
 	// for nothing. Without it the budget is filled with everything that is near enough.
 	Sized bool
+	// Shown, if not nil, reports whether the reader sees a block already. A sized search
+	// shows little or nothing if such a block fits the query better than all others.
+	Shown func(block string) bool
 	// Now is the time that "yesterday" is relative to. With the zero time,
 	// relative dates are ignored.
 	Now time.Time

@@ -168,7 +168,7 @@ func (s *Scope) add(m *Message) {
 	msg := message{speaker: s.people.add(m.Name), told: none, next: none, first: int32(s.texts.count())}
 	msg.session, msg.prev = s.place(m)
 	if msg.speaker == none {
-		msg.told = s.told.add(s.sessions[msg.session].number, m.Text, &s.people)
+		msg.told = s.told.add(s.sessions[msg.session].number, m.Text, m.Role, &s.people)
 		s.lengths.add(m)
 	}
 	instructs := s.instructs(m.Conversation, s.speaker(&msg))

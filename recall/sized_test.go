@@ -24,3 +24,26 @@ func TestASizedSearchShowsNothingForARemark(t *testing.T) {
 		}
 	}
 }
+
+// A sized search for a question that the window answers shows nothing, although hidden
+// passages have some of its words.
+func TestAQuestionThatTheWindowAnswersBringsNothing(t *testing.T) {
+	s := scopeOf(t, Options{Model: &bags{}}, talk(holiday+"Ann: My teacher at the school of drawing was ill.\nBen: Learning with her takes patience.\n"))
+	const query = "Which instrument did I start learning with a teacher?"
+	answer := func(block string) bool { return block == "5" }
+	other := func(block string) bool { return block == "8" }
+	for name, c := range map[string]struct {
+		o    RecallOptions
+		want string
+	}{
+		"beside the answer":             {RecallOptions{Sized: true, Exclude: answer, Shown: answer}, ""},
+		"beside something else":         {RecallOptions{Sized: true, Exclude: other, Shown: other}, "cello"},
+		"beside what is not known":      {RecallOptions{Sized: true, Exclude: answer}, "teacher"},
+		"beside the answer, by request": {RecallOptions{Exclude: answer, Shown: answer}, "teacher"},
+	} {
+		c.o.Directives = -1
+		if r := find(t, s, query, c.o); c.want == "" && r.Text != "" || !strings.Contains(r.Text, c.want) {
+			t.Errorf("%s: %q, want %q in it", name, r.Text, c.want)
+		}
+	}
+}

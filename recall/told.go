@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/quote"
 )
 
@@ -14,8 +15,14 @@ import (
 type told struct {
 	names  []string
 	number []int32           // by name: its number in people, or none while it is not established
+	roles  []uint8           // by name: the roles of those who wrote it, as bits
 	lines  map[int32]*counts // by conversation
 }
+
+const (
+	byUser = 1 << iota
+	byOther
+)
 
 // counts are how many messages of a conversation have a text, and how many of them begin
 // with a name, by name.
@@ -103,8 +110,8 @@ func parseTime(text string) (time.Time, bool) {
 }
 
 // add notes the name that a message of a conversation begins with, and returns its number,
-// or none.
-func (t *told) add(conversation int32, text string, p *people) int32 {
+// or none. role is that of the message's author.
+func (t *told) add(conversation int32, text, role string, p *people) int32 {
 	if text == "" {
 		return none
 	}
@@ -127,7 +134,12 @@ func (t *told) add(conversation int32, text string, p *people) int32 {
 			return none
 		}
 		id = int32(len(t.names))
-		t.names, t.number = append(t.names, strings.Clone(name)), append(t.number, none)
+		t.names, t.number, t.roles = append(t.names, strings.Clone(name)), append(t.number, none), append(t.roles, 0)
+	}
+	if role == string(chat.User) {
+		t.roles[id] |= byUser
+	} else {
+		t.roles[id] |= byOther
 	}
 	c.named++
 	c.of[id]++
@@ -140,6 +152,10 @@ func (t *told) add(conversation int32, text string, p *people) int32 {
 	}
 	return id
 }
+
+// alone reports whether only users or only others write in the name of a speaker. Where both
+// do, the name does not say who it was.
+func (t *told) alone(name int32) bool { return t.roles[name] == byUser || t.roles[name] == byOther }
 
 // talk reports whether the messages of a conversation name their speakers.
 func (c *counts) talk() bool {

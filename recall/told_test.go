@@ -197,3 +197,29 @@ func TestLabelsDoNotEndInstructions(t *testing.T) {
 		t.Errorf("instructions %v, people %q", s.instructions, s.people.names)
 	}
 }
+
+// Recalled lines of a talk begin with the speaker's name, once.
+func TestRecalledLinesNameTheirSpeakersOnce(t *testing.T) {
+	const query = "What did Ann and Bea say about the kiln in the cellar?"
+	r := find(t, talkOf(t, true), query, RecallOptions{Directives: -1})
+	if !strings.Contains(r.Text, "\nAnn> The kiln") || !strings.Contains(r.Text, "\nBea> The kiln") {
+		t.Fatalf("no names before the marks:\n%s", r.Text)
+	}
+	for line := range strings.Lines(r.Text) {
+		if strings.Contains(line, "> Ann: ") || strings.Contains(line, "> Bea: ") || strings.HasPrefix(line, "user>") {
+			t.Errorf("a speaker is named twice: %s", line)
+		}
+	}
+	// A reply in the user's name is not the user's.
+	s := talkOf(t, true)
+	if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: "60", Ref: "60", Role: "assistant", Text: "Ann: The kiln in the cellar is broken."}}); err != nil {
+		t.Fatal(err)
+	}
+	if r := find(t, s, query, RecallOptions{Directives: -1}); !strings.Contains(r.Text, "assistant> Ann: The kiln") || strings.Contains(r.Text, "Ann> ") {
+		t.Errorf("a reply in the user's name:\n%s", r.Text)
+	}
+	// A text that names nobody in most of its talk keeps the role.
+	if r := find(t, talkOf(t, false), query, RecallOptions{Directives: -1}); !strings.Contains(r.Text, "\nuser> The kiln") {
+		t.Errorf("no role:\n%s", r.Text)
+	}
+}

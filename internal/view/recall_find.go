@@ -44,6 +44,7 @@ func (e *draft) find(ctx context.Context, query string, room int, spoken bool) (
 		Whole:      true, // what was recalled is not recalled again, so a beginning would keep out the rest
 		Directives: -1,   // a cut shows those that left
 		Sized:      spoken,
+		Shown:      func(block string) bool { return shown[named(block)] },
 		Exclude: func(block string) bool {
 			block = named(block)
 			return block == "" || shown[block] || known[block]
