@@ -2,6 +2,7 @@ package call_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -51,5 +52,43 @@ func TestCallsBelongToTheFolderOfTheirAgent(t *testing.T) {
 				t.Errorf("%+v, want %q, %v", all, c.want, err)
 			}
 		})
+	}
+}
+
+// What follows an agent's own compaction belongs to the project, too.
+func TestACompactedConversationBelongsToTheFolder(t *testing.T) {
+	store := memory.New()
+	client, url, e, _, _ := through(t, oriel.Config{Store: store}, reply)
+	ask := func(messages string) {
+		t.Helper()
+		body := `{"model":"claude-opus-4-1","max_tokens":9,"system":[{"type":"text","text":"You are an agent.\n - Primary working directory: /src/shop\n"}],` +
+			`"metadata":{"user_id":"{\"session_id\":\"s\"}"},"messages":[` + messages + `]}`
+		res, err := client.Post(url+"/v1/messages", "application/json", strings.NewReader(body))
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatal(res, err)
+		}
+		res.Body.Close()
+	}
+	history := `{"role":"user","content":"Hello."}`
+	for i := range 4 {
+		history += fmt.Sprintf(`,{"role":"assistant","content":"Answer %d."},{"role":"user","content":"Question %d?"}`, i, i)
+	}
+	ask(history)
+	ask(`{"role":"user","content":"This session is being continued from a previous conversation that ran out of context. The conversation is summarized below: ` +
+		`four questions were asked, and each of them was answered."}`)
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := store.Conversations(t.Context(), timeline.Local)
+	if err != nil || len(all) != 2 {
+		t.Fatal(all, err)
+	}
+	for _, c := range all {
+		if c.Project != "/src/shop" {
+			t.Errorf("%q continues %q, and has the project %q", c.Name, c.Continues, c.Project)
+		}
+	}
+	if all[0].Continues+all[1].Continues != "s" {
+		t.Errorf("nothing was compacted: the test shows nothing: %+v", all)
 	}
 }

@@ -87,7 +87,7 @@ func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Has
 		w.entry.Partial = w.top.keep(part)
 	}
 	w.change = timeline.Change{Now: c.began, Stay: c.thread.Stay || c.engine.index.Passed(c.thread), Continues: c.thread.Continues}
-	if c.thread.Kind == thread.New {
+	if c.thread.Kind == thread.New || c.thread.Kind == thread.Compacted {
 		w.change.Project = c.project()
 	}
 	if c.quiet != "" {
