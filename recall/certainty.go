@@ -165,17 +165,19 @@ func (r *Ranking) lead(top float32, shown func(block string) bool) float32 {
 // A window that shows what fits a question much better than all that it hides has the
 // answer: below answered a search shows nothing, and below partly at most partlyTokens,
 // because an answer often has one part in the window and another that left it. In work
-// everything is near everything, so only a clear lead of the window counts.
+// everything is near everything, so only a clear lead of the window counts. In a scope of
+// fewer than leadLeast passages the worst is too near the best to tell.
 // docs/reference/retrieval.md has the distributions.
 const (
 	answered, workAnswered = .7, .5
 	partly                 = .95
 	partlyTokens           = 256
+	leadLeast              = 64
 )
 
 // most returns the most tokens that are shown for a query, given what the window shows.
 func (r *Ranking) most(o *RecallOptions, top float32, budget int) int {
-	if !o.Sized || o.Shown == nil || r.scores.whole {
+	if !o.Sized || o.Shown == nil || r.scores.whole || r.n < leadLeast {
 		return budget
 	}
 	lead := r.lead(top, o.Shown)

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -28,7 +29,11 @@ func TestASizedSearchShowsNothingForARemark(t *testing.T) {
 // A sized search for a question that the window answers shows nothing, although hidden
 // passages have some of its words.
 func TestAQuestionThatTheWindowAnswersBringsNothing(t *testing.T) {
-	s := scopeOf(t, Options{Model: &bags{}}, talk(holiday+"Ann: My teacher at the school of drawing was ill.\nBen: Learning with her takes patience.\n"))
+	lines := holiday + "Ann: My teacher at the school of drawing was ill.\nBen: Learning with her takes patience.\n"
+	for i := range leadLeast {
+		lines += fmt.Sprintf("Ann: Today I walked %d rounds around the pond and fed the ducks.\n", i)
+	}
+	s := scopeOf(t, Options{Model: &bags{}}, talk(lines))
 	const query = "Which instrument did I start learning with a teacher?"
 	answer := func(block string) bool { return block == "5" }
 	other := func(block string) bool { return block == "8" }
