@@ -24,6 +24,7 @@ import "github.com/oriel-context/oriel/internal/event"
 //	Action                    string         // trim, mask, evict, digest, condense; as X-Oriel-Action
 //	Recalled                  int            // tokens that were brought back
 //	Reason                    string         // the part of Oriel that failed, or the limit
+//	Outcome                   event.Outcome  // how a call ended: "" (whole), left, cut-off or failed
 //	Error                     string
 type Event = event.Event
 

@@ -81,11 +81,11 @@ func makeBill(calls []oriel.Event, models *token.Models, recorded map[string]usa
 	for i := range calls {
 		e := &calls[i]
 		parts[e.Conversation]++
-		call := usage.Call{Conversation: e.Conversation, Model: e.Model, Came: e.TokensBefore, Sent: e.TokensAfter, Error: e.Error}
+		call := usage.Call{Conversation: e.Conversation, Model: e.Model, Came: e.TokensBefore, Sent: e.TokensAfter, Outcome: e.Outcome}
 		if e.Usage != nil {
 			call.Usage = usage.OfProvider(e.Usage)
 		}
-		if call.Failed() {
+		if call.Outcome.Failed() {
 			b.Failed++
 			b.Failure = e.Error
 		}

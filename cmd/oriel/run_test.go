@@ -131,9 +131,9 @@ func TestBill(t *testing.T) {
 		return oriel.Event{Kind: oriel.EventCall, Conversation: conversation, Model: opus, TokensBefore: before, TokensAfter: after, Usage: u}
 	}
 	failed := call("b", 10, 10, nil)
-	failed.Error = "the provider failed: no such host"
+	failed.Outcome, failed.Error = event.OutcomeFailed, "the provider failed: no such host"
 	left := call("b", 10, 10, usage(10, 0, 0, 1))
-	left.Error = proxy.ErrClientLeft.Error() + ": it has enough"
+	left.Outcome, left.Error = event.OutcomeLeft, proxy.ErrClientLeft.Error()+": it has enough"
 	own := call("b", 7, 7, nil)
 	own.Model = "my-own"
 	got := makeBill([]oriel.Event{

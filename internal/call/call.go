@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
@@ -18,7 +19,7 @@ import (
 var (
 	// ErrLeft is given to Call.End if the client left, or closed the reply, before its end.
 	// A client that has the last event of a stream has all of it.
-	ErrLeft = errors.New("the client left")
+	ErrLeft = errors.New(event.ClientLeft)
 	// ErrPlanGone is returned by ReadSent if the plan by which a call was sent is no
 	// longer stored.
 	ErrPlanGone = errors.New("the plan by which the call was sent is no longer stored")

@@ -2,6 +2,7 @@ package call
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -43,7 +44,9 @@ type entry struct {
 	FirstMS float64   `json:"first_ms,omitempty"`
 	MS      float64   `json:"ms"`
 	Status  int       `json:"status,omitempty"`
-	Error   string    `json:"error,omitempty"`
+	// Outcome is absent from records of earlier versions.
+	Outcome event.Outcome `json:"outcome,omitempty"`
+	Error   string        `json:"error,omitempty"`
 	// RetryAfter is the header of that name of an answer that is an error.
 	RetryAfter string `json:"retry_after,omitempty"`
 
@@ -87,8 +90,12 @@ func (c *Call) entry(reply *wire.Reply, err error) *entry {
 	if u := reply.Usage; u.HasUsage {
 		e.Usage = &event.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Hour: u.CacheWrite1h, Reasoning: u.Reasoning}
 	}
+	e.Outcome = event.OutcomeFailed
 	switch {
 	case err != nil:
+		if errors.Is(err, ErrLeft) {
+			e.Outcome = event.OutcomeLeft
+		}
 		e.Error = c.clean(err.Error(), clip.Text)
 	case c.status >= http.StatusBadRequest:
 		what := "no error in a form that is known here"
@@ -98,6 +105,8 @@ func (c *Call) entry(reply *wire.Reply, err error) *entry {
 		e.Error = c.clean(fmt.Sprintf("status %d: %s", c.status, what), clip.Text)
 	case reply.Error != nil: // in a stream
 		e.Error = c.clean(reply.Error.Error(), clip.Text)
+	default:
+		e.Outcome = event.OutcomeWhole
 	}
 	e.RetryAfter = c.clean(c.retryAfter, clip.Name)
 	return e

@@ -23,6 +23,7 @@ type Stored struct {
 	Began               time.Time
 	FirstMS, MS         float64
 	Status              int
+	Outcome             event.Outcome
 	Error, Stop         string
 	// RetryAfter is the header Retry-After of an answer that was an error.
 	RetryAfter string
@@ -84,7 +85,7 @@ func (e *entry) call() *Stored {
 	plan, name := timeline.ParsePlanKey(e.Plan)
 	return &Stored{
 		Format: e.Format, Path: e.Path, Model: e.Model, Thread: e.Thread, Began: e.Began, FirstMS: e.FirstMS, MS: e.MS,
-		Status: e.Status, Error: e.Error, RetryAfter: e.RetryAfter, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage, Repeats: e.Repeats,
+		Status: e.Status, Outcome: cmp.Or(e.Outcome, event.OutcomeOf(e.Error)), Error: e.Error, RetryAfter: e.RetryAfter, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage, Repeats: e.Repeats,
 		Tools: e.Tools, Before: e.Before, Head: e.Head, Plan: cmp.Or(plan, name), Profile: e.Profile, Wish: e.Wish, Hard: e.Hard, Managed: e.Managed,
 	}
 }

@@ -158,11 +158,11 @@ func (c *Call) end(err error) {
 	if c.answer != nil && c.answer.lost != nil {
 		c.engine.unkept(c.request, c.thread.Conversation, c.answer.lost)
 		if e.Error == "" {
-			e.Error = c.answer.lost.Error()
+			e.Outcome, e.Error = event.OutcomeFailed, c.answer.lost.Error()
 		}
 	}
 	if e.Error == "" && c.status == http.StatusOK && c.answer != nil && !reply.Complete && !reply.Pending {
-		e.Error = errNoReply
+		e.Outcome, e.Error = event.OutcomeCutOff, event.NoReply
 	}
 	c.request.Memory.Hold() // until the call is written
 	size := int64(len(c.request.Body))
@@ -181,10 +181,6 @@ func (c *Call) end(err error) {
 		c.engine.failOpen(event.OpenStore, c.request, c.thread.Conversation, fmt.Errorf("the call is lost: %w", bad))
 	}
 }
-
-// errNoReply is the error of a call whose answer was cut off, or is something else than a
-// reply, although the connection ended as it should.
-const errNoReply = "the answer has no complete reply"
 
 // reply returns the model's reply as far as it came. messages are those that belong to
 // the history: none if the reply was cut off.

@@ -47,7 +47,7 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 	name, _ := c.engine.index.Home(w.tenant, w.conversation)
 	told := event.Event{
 		Kind: event.Call, Call: c.request.ID, Conversation: name, Thread: string(c.thread.Kind), Model: c.body.Model,
-		TokensBefore: c.tokens.Total, TokensAfter: c.tokens.Total, Reported: usage.TotalInput(), Output: usage.Output, Usage: e.Usage, MS: e.MS, Error: e.Error,
+		TokensBefore: c.tokens.Total, TokensAfter: c.tokens.Total, Reported: usage.TotalInput(), Output: usage.Output, Usage: e.Usage, MS: e.MS, Outcome: e.Outcome, Error: e.Error,
 	}
 	if s := c.shown; s != nil {
 		told.TokensBefore, told.Budget, told.Grown, told.Action = s.Before, s.Budget, s.Grown, s.Action

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/event"
 )
 
 // seen is a request as a provider got it.
@@ -148,11 +149,13 @@ func TestTransportRecordsWhatCame(t *testing.T) {
 		name, answer string
 		broken       bool
 		read         int
+		outcome      event.Outcome
 		error        string
 	}{
-		{"closed at its end", stream, false, len(stream), ""},
-		{"closed early", stream, false, 10, call.ErrLeft.Error()},
-		{"broken off", stream[:20], true, 1 << 20, "EOF"},
+		{"closed at its end", stream, false, len(stream), event.OutcomeWhole, ""},
+		{"closed early", stream, false, 10, event.OutcomeLeft, call.ErrLeft.Error()},
+		{"broken off", stream[:20], true, 1 << 20, event.OutcomeFailed, "EOF"},
+		{"ended early", stream[:20], false, 20, event.OutcomeLeft, call.ErrLeft.Error()},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			client, url, e, _, events := through(t, oriel.Config{}, func(w http.ResponseWriter, r *http.Request) {
@@ -174,7 +177,7 @@ func TestTransportRecordsWhatCame(t *testing.T) {
 				t.Fatal(err)
 			}
 			all := events()
-			if last := all[len(all)-1]; last.Kind != oriel.EventCall || !strings.Contains(last.Error, c.error) || c.error == "" && last.Error != "" {
+			if last := all[len(all)-1]; last.Kind != oriel.EventCall || !strings.Contains(last.Error, c.error) || c.error == "" && last.Error != "" || last.Outcome != c.outcome {
 				t.Errorf("%+v", last)
 			}
 		})
@@ -249,6 +252,9 @@ func callErrors(t *testing.T, path, request, kind, answer string) (errors []stri
 	for _, told := range events() {
 		if told.Kind == oriel.EventCall {
 			errors = append(errors, told.Error)
+			if told.Outcome != event.OutcomeOf(told.Error) {
+				t.Errorf("%q has the outcome %q", told.Error, told.Outcome)
+			}
 		}
 	}
 	return errors

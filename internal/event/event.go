@@ -62,6 +62,8 @@ type Event struct {
 	Action   string `json:"action,omitempty"`
 	Recalled int    `json:"recalled,omitempty"`
 	Reason   string `json:"reason,omitempty"`
+	// Outcome is how a call ended: empty for a whole answer, left, cut-off or failed.
+	Outcome Outcome `json:"outcome,omitempty"`
 	// Error is what went wrong, if anything did.
 	Error string `json:"error,omitempty"`
 }

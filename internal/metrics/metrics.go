@@ -175,9 +175,10 @@ func (m *Metrics) call(e *oriel.Event) {
 	model := m.models.Load().Lookup(e.Model)
 	label := m.label(model)
 	result := "ok"
-	if c := (usage.Call{Error: e.Error}); c.Failed() {
+	switch outcome := e.Outcome; {
+	case outcome.Failed():
 		result = "failed"
-	} else if e.Error != "" {
+	case outcome == event.OutcomeLeft:
 		result = "left"
 	}
 	m.calls.WithLabelValues(label, result).Inc()

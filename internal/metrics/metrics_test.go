@@ -69,8 +69,8 @@ func TestEventsAreCounted(t *testing.T) {
 	m := metrics.New("v1", nil)
 	usage := &event.Usage{Input: 100, CacheRead: 800, CacheWrite: 60, Hour: 40, Output: 50}
 	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5-20250929", TokensBefore: 5000, TokensAfter: 1100, Reported: 1000, Usage: usage})
-	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", Error: "the provider failed: EOF"})
-	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", Error: "the client left: context canceled"})
+	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", Outcome: event.OutcomeFailed, Error: "the provider failed: EOF"})
+	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", Outcome: event.OutcomeLeft, Error: "the client left: context canceled"})
 	m.Event(oriel.Event{Kind: oriel.EventCut, Action: "evict"})
 	m.Event(oriel.Event{Kind: oriel.EventCondensation, Cost: 0.25})
 	m.Event(oriel.Event{Kind: oriel.EventCondensation, Error: "no"})

@@ -1,10 +1,10 @@
 package usage
 
 import (
-	"strings"
 	"time"
 
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -20,16 +20,10 @@ type Call struct {
 	// Repeats is how much of the prompt the call before began with, too; nil if that is not
 	// known.
 	Repeats *call.Repeats
-	// Error is why the answer is incomplete; empty if it is not.
-	Error string
+	// Outcome is how it ended, Error why the answer is incomplete; empty if it is not.
+	Outcome event.Outcome
+	Error   string
 }
-
-// clientLeft begins the error of a call whose client left: some do at the last event,
-// when they have all that they want.
-const clientLeft = "the client left"
-
-// Failed reports whether the provider, or the way to it, gave no whole answer.
-func (c *Call) Failed() bool { return c.Error != "" && !strings.HasPrefix(c.Error, clientLeft) }
 
 // Price is the price of one call.
 type Price struct {
@@ -110,7 +104,7 @@ func NewLedger(models *token.Models) *Ledger {
 // as far as the provider reads from its cache what a call repeats, and the rest is new. If it
 // is not known what the call before began with, that is all of it.
 func (l *Ledger) Price(c *Call) Price {
-	if c.Usage == nil && c.Failed() {
+	if c.Usage == nil && c.Outcome.Failed() {
 		return Price{} // nobody reports what was used, if anything
 	}
 	at, m := lineKey{c.Conversation, c.Model}, l.model(c.Model)

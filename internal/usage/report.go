@@ -140,7 +140,7 @@ const Imported = "import "
 
 // FromStored returns a recorded call.
 func FromStored(conversation string, c *call.Stored) *Call {
-	out := &Call{Conversation: conversation, Model: c.Model, Began: c.Began, Came: c.Came, Sent: c.Tokens, Repeats: c.Repeats, Error: c.Error}
+	out := &Call{Conversation: conversation, Model: c.Model, Began: c.Began, Came: c.Came, Sent: c.Tokens, Repeats: c.Repeats, Outcome: c.Outcome, Error: c.Error}
 	if u := c.Usage; u != nil {
 		out.Usage = OfProvider(u)
 	}
@@ -183,7 +183,7 @@ func (s *sum) row(c *timeline.Conversation, model string, at time.Time) *Row {
 func (s *sum) add(row *Row, c *Call, p *Price) {
 	for _, r := range []*Row{row, &s.total} {
 		r.Calls++
-		if c.Failed() {
+		if c.Outcome.Failed() {
 			r.Failed++
 		}
 		if c.Began.After(r.Last) {

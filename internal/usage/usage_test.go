@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -240,14 +239,6 @@ func TestADeletedConversationFailsNothing(t *testing.T) {
 	s, err := usage.ReadStatus(context.Background(), deletion{begin(t).store, "b"}, timeline.Local, usage.StatusOptions{})
 	if err != nil || s.Conversation != "a" {
 		t.Errorf("%+v, %v", s, err)
-	}
-}
-
-func TestAClientThatLeftHasNotFailed(t *testing.T) {
-	for text, failed := range map[string]bool{"": false, call.ErrLeft.Error(): false, "the client left: it has enough": false, "status 500": true} {
-		if c := (usage.Call{Error: text}); c.Failed() != failed {
-			t.Errorf("%q: failed is %v", text, c.Failed())
-		}
 	}
 }
 
