@@ -155,7 +155,7 @@ func InsertText(f Format, raw []byte, text string, at int) ([]byte, error) {
 	for part := range content.Elems() {
 		if i == at {
 			start, _ := part.Span()
-			e.Insert(start, append(p.TextPart(e.Message.Role, chat.Quote(text)), ','))
+			e.Insert(start, append(textPart(p, e.Message.Role, chat.Quote(text)), ','))
 			break
 		}
 		i++
@@ -179,7 +179,7 @@ func addText(f Format, raw []byte, text string, first bool) ([]byte, error) {
 	if err := allowsText(p, e, after, len(e.Message.Parts)); err != nil {
 		return nil, err
 	}
-	part := p.TextPart(e.Message.Role, chat.Quote(text))
+	part := textPart(p, e.Message.Role, chat.Quote(text))
 	content := e.Content()
 	if e.Root.Kind() == rawjson.String {
 		content = e.Root
@@ -209,6 +209,15 @@ func allowsText(p *Protocol, e *protocol.Edit, from, end int) error {
 	return p.AllowsText(e, from, end)
 }
 
+// textPart returns an element of a content with the literal as its text.
+func textPart(p *Protocol, role chat.Role, literal []byte) []byte {
+	begin := p.TextPart(role)
+	out := make([]byte, 0, len(begin)+len(literal)+8)
+	out = append(out, begin...)
+	out = append(out, literal...)
+	return append(out, '}')
+}
+
 // listOf returns a content list of part and the previous string, if that is not
 // empty.
 func listOf(p *Protocol, e *protocol.Edit, was rawjson.Value, part []byte, first bool) []byte {
@@ -216,7 +225,7 @@ func listOf(p *Protocol, e *protocol.Edit, was rawjson.Value, part []byte, first
 	if chat.String(was.Raw()).Empty() {
 		return append(append(out, part...), ']')
 	}
-	parts := [][]byte{p.TextPart(e.Message.Role, was.Raw()), part}
+	parts := [][]byte{textPart(p, e.Message.Role, was.Raw()), part}
 	if first {
 		parts[0], parts[1] = parts[1], parts[0]
 	}

@@ -50,7 +50,7 @@ func PutMark(f Format, raw, mark []byte) ([]byte, bool, error) {
 	}
 	p, content := f.Protocol(), e.Content()
 	if content.Kind() == rawjson.String && !chat.String(content.Raw()).Empty() {
-		part := p.TextPart(e.Message.Role, content.Raw())
+		part := textPart(p, e.Message.Role, content.Raw())
 		part = append(append(part[:len(part)-1], `,"`+cacheControl+`":`...), mark...)
 		e.Set(e.Root, p.Content, append(append([]byte{'['}, part...), '}', ']'))
 		return e.Apply(), true, nil

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
@@ -57,12 +58,17 @@ func (r *Reply) Messages() ([]chat.Message, error) {
 	}
 	msgs := make([]chat.Message, len(raws))
 	p := r.Format.Protocol()
-	reader := protocol.Reader{Most: MaxParts}
+	reader := readers.Get().(*protocol.Reader)
+	reader.Most = MaxParts
+	defer func() {
+		*reader = protocol.Reader{}
+		readers.Put(reader)
+	}()
 	for i, raw := range raws {
 		m := &msgs[i]
 		err := parse(raw, Limits{}, func(root rawjson.Value) error {
 			m.Raw = root.Raw()
-			return p.Message(&reader, root, m)
+			return p.Message(reader, root, m)
 		})
 		if err != nil {
 			return nil, protocol.At(err, i)
@@ -70,6 +76,9 @@ func (r *Reply) Messages() ([]chat.Message, error) {
 	}
 	return msgs, nil
 }
+
+// readers keeps readers for reuse; each is empty.
+var readers = sync.Pool{New: func() any { return new(protocol.Reader) }}
 
 // ReadReply parses a body that was not streamed, including error bodies. Items point
 // into body.

@@ -9,7 +9,8 @@ import (
 
 func encode(r *chat.Request) ([]byte, error) {
 	const usual = 8192 // the protocol requires a limit
-	w := protocol.NewRequest(r.Model)
+	var w protocol.Writer
+	w.Begin(r.Model)
 	w.Member("max_tokens").Integer(cmp.Or(r.MaxOutput, usual))
 	lead := 0
 	for lead < len(r.Messages) && (r.Messages[lead].Role == chat.System || r.Messages[lead].Role == chat.Developer) {
@@ -17,21 +18,15 @@ func encode(r *chat.Request) ([]byte, error) {
 	}
 	w.SystemPrompt("system", r.System, r.Messages[:lead])
 	w.Stream(r)
-	if err := w.Tools(r.Tools, writeTool); err != nil {
+	if err := w.Tools(r.Tools, "{", "input_schema", "}"); err != nil {
 		return nil, err
 	}
 	w.Member("messages").Raw("[")
 	for _, t := range protocol.Turns(r.Messages[lead:]) {
-		writeMessage(w, t)
+		writeMessage(&w, t)
 	}
 	w.Raw("]}")
 	return w.Out, nil
-}
-
-func writeTool(w *protocol.Writer, t *protocol.Tool) {
-	w.Open("{")
-	w.Definition(t, "input_schema")
-	w.Raw("}")
 }
 
 func writeMessage(w *protocol.Writer, t protocol.Turn) {

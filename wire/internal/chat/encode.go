@@ -9,27 +9,22 @@ import (
 )
 
 func encode(r *chat.Request) ([]byte, error) {
-	w := protocol.NewRequest(r.Model)
+	var w protocol.Writer
+	w.Begin(r.Model)
 	w.Limit("max_completion_tokens", r.MaxOutput)
 	w.Stream(r)
-	if err := w.Tools(r.Tools, writeTool); err != nil {
+	if err := w.Tools(r.Tools, `{"type":"function","function":{`, "parameters", "}}"); err != nil {
 		return nil, err
 	}
 	w.Member("messages").Raw("[")
 	if len(r.System) > 0 {
-		writeMessage(w, protocol.Turn{Role: chat.System, Parts: r.System})
+		writeMessage(&w, protocol.Turn{Role: chat.System, Parts: r.System})
 	}
 	for _, t := range protocol.Turns(r.Messages) {
-		writeMessage(w, t)
+		writeMessage(&w, t)
 	}
 	w.Raw("]}")
 	return w.Out, nil
-}
-
-func writeTool(w *protocol.Writer, t *protocol.Tool) {
-	w.Open(`{"type":"function","function":{`)
-	w.Definition(t, "parameters")
-	w.Raw("}}")
 }
 
 func writeMessage(w *protocol.Writer, t protocol.Turn) {

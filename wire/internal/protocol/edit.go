@@ -16,6 +16,7 @@ type Edit struct {
 	Message chat.Message
 
 	p       *Protocol
+	reader  Reader
 	raw     []byte
 	changes []change
 	list    []rawjson.Value // the elements of the member listed
@@ -43,7 +44,7 @@ func (p *Protocol) Open(raw []byte) (*Edit, error) {
 		return nil, Wrong(e.Root, "an object")
 	}
 	e.Message.Raw = e.Root.Raw()
-	if err := p.Message(new(Reader), e.Root, &e.Message); err != nil {
+	if err := p.Message(&e.reader, e.Root, &e.Message); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -157,14 +158,4 @@ func (e *Edit) Apply() []byte {
 }
 
 // TextPart is Protocol.TextPart of a protocol whose texts have the type "text".
-func TextPart(_ chat.Role, literal []byte) []byte { return TextPartOf("text", literal) }
-
-// TextPartOf returns an element with a type, and a literal as its text.
-func TextPartOf(kind string, literal []byte) []byte {
-	out := make([]byte, 0, len(literal)+36)
-	out = append(out, `{"type":"`...)
-	out = append(out, kind...)
-	out = append(out, `","text":`...)
-	out = append(out, literal...)
-	return append(out, '}')
-}
+func TextPart(chat.Role) string { return `{"type":"text","text":` }

@@ -96,9 +96,9 @@ type Protocol struct {
 	// AllowsText returns an error if no text may be added to the message before its parts
 	// from the given one up to end. Results of tools are refused before it is called.
 	AllowsText func(e *Edit, from, end int) error
-	// TextPart returns an element of the content of a role's message, with a literal as
-	// its text.
-	TextPart func(role chat.Role, literal []byte) []byte
+	// TextPart returns how an element with a text begins in a message of a role; the literal
+	// and a brace end it.
+	TextPart func(role chat.Role) string
 
 	// TooLong are regular expressions for the beginnings of the messages, in lower case, with
 	// which servers refuse a request that is too long. They have groups: <size> and <limit> as

@@ -54,11 +54,10 @@ func Turns(msgs []chat.Message) []Turn {
 // Writer builds JSON by appending to Out.
 type Writer struct{ Out []byte }
 
-// NewRequest begins a body that names its model.
-func NewRequest(model string) *Writer {
-	w := &Writer{Out: []byte("{")}
+// Begin begins a body that names its model.
+func (w *Writer) Begin(model string) {
+	w.Raw("{")
 	w.Member("model").Quote(model)
-	return w
 }
 
 func (w *Writer) comma() {
@@ -115,15 +114,9 @@ func (w *Writer) Stream(r *chat.Request) {
 	}
 }
 
-// Tool is the definition of a tool: its name, and the JSON of its description, which may be
-// empty, and of the schema of its arguments.
-type Tool struct {
-	Name                string
-	Description, Schema []byte
-}
-
-// Tools writes definitions of tools that came in any protocol's form; write writes one.
-func (w *Writer) Tools(tools []chat.ToolDef, write func(*Writer, *Tool)) error {
+// Tools writes definitions of tools that came in any protocol's form: open, the name and the
+// description, the schema of the arguments as the member that schema names, and end.
+func (w *Writer) Tools(tools []chat.ToolDef, open, schema, end string) error {
 	if len(tools) == 0 {
 		return nil
 	}
@@ -137,26 +130,23 @@ func (w *Writer) Tools(tools []chat.ToolDef, write func(*Writer, *Tool)) error {
 		if fn := v.Get("function"); fn.Kind() == rawjson.Object {
 			v = fn
 		}
-		schema := v.Get("parameters").Raw()
+		arguments := v.Get("parameters").Raw()
 		if s := v.Get("input_schema"); s.Exists() {
-			schema = s.Raw()
+			arguments = s.Raw()
 		}
-		if len(schema) == 0 || bytes.Equal(schema, []byte("null")) {
-			schema = []byte(`{"type":"object","properties":{}}`)
+		if len(arguments) == 0 || bytes.Equal(arguments, []byte("null")) {
+			arguments = []byte(`{"type":"object","properties":{}}`)
 		}
-		write(w, &Tool{t.Name, v.Get("description").Raw(), schema})
+		w.Open(open)
+		w.Member("name").Quote(t.Name)
+		if description := v.Get("description").Raw(); len(description) > 0 {
+			w.Member("description").Bytes(description)
+		}
+		w.Member(schema).Bytes(arguments)
+		w.Raw(end)
 	}
 	w.Raw("]")
 	return nil
-}
-
-// Definition writes the members of a definition; schema names the one with its schema.
-func (w *Writer) Definition(t *Tool, schema string) {
-	w.Member("name").Quote(t.Name)
-	if len(t.Description) > 0 {
-		w.Member("description").Bytes(t.Description)
-	}
-	w.Member(schema).Bytes(t.Schema)
 }
 
 // SystemPrompt writes the member with a system prompt, followed by what leading messages

@@ -36,9 +36,9 @@ func allowsText(e *protocol.Edit, _, _ int) error {
 	return nil
 }
 
-func textPart(role chat.Role, literal []byte) []byte {
+func textPart(role chat.Role) string {
 	if role == chat.Assistant {
-		return protocol.TextPartOf("output_text", literal)
+		return `{"type":"output_text","text":`
 	}
-	return protocol.TextPartOf("input_text", literal)
+	return `{"type":"input_text","text":`
 }

@@ -7,25 +7,20 @@ import (
 )
 
 func encode(r *chat.Request) ([]byte, error) {
-	w := protocol.NewRequest(r.Model)
+	var w protocol.Writer
+	w.Begin(r.Model)
 	w.Limit("max_output_tokens", r.MaxOutput)
 	w.SystemPrompt("instructions", r.System, nil)
 	w.Stream(r)
-	if err := w.Tools(r.Tools, writeTool); err != nil {
+	if err := w.Tools(r.Tools, `{"type":"function"`, "parameters", "}"); err != nil {
 		return nil, err
 	}
 	w.Member("input").Raw("[")
 	for _, t := range protocol.Turns(r.Messages) {
-		writeItems(w, t)
+		writeItems(&w, t)
 	}
 	w.Raw("]}")
 	return w.Out, nil
-}
-
-func writeTool(w *protocol.Writer, t *protocol.Tool) {
-	w.Open(`{"type":"function"`)
-	w.Definition(t, "parameters")
-	w.Raw("}")
 }
 
 // writeItems writes a turn as items: messages, calls, outputs.
