@@ -16,6 +16,8 @@ const EventStream = "text/event-stream"
 // comment says what that means; TestEveryProtocolIsWhole names any other part that is
 // missing.
 type Protocol struct {
+	// Names.
+
 	// Name stands in settings, in stores and on screens. What was stored under a name is
 	// read back by it, so it never changes.
 	Name string
@@ -23,6 +25,8 @@ type Protocol struct {
 	Title string
 	// Vendor is the vendor whose server speaks the protocol: "openai" or "anthropic".
 	Vendor string
+
+	// Paths.
 
 	// Route is the path of a call on the vendor's server.
 	Route string
@@ -32,6 +36,8 @@ type Protocol struct {
 	// IsCount reports whether a POST to a path only asks how many tokens a call would have;
 	// nil if the protocol has no such request.
 	IsCount func(path string) bool
+
+	// Bodies.
 
 	// List is the member of a body that holds the messages.
 	List string
@@ -62,24 +68,7 @@ type Protocol struct {
 	// Rules are the rules for calls and results, except chat.Rules.Held.
 	Rules chat.Rules
 
-	// Encode writes a whole request from the chat model; see Encode of package wire for what
-	// the protocol cannot express.
-	Encode func(r *chat.Request) ([]byte, error)
-
-	// Reply reads a reply that was not streamed, which is an object, into r; its ID and Model
-	// are set. If it cannot, the object may still be an error in a common form.
-	Reply func(r *Reply, body rawjson.Value) error
-	// StreamType is the media type of a streamed reply. In EventStream an empty line ends an
-	// event; in any other type each line is one.
-	StreamType string
-	// Opening are the names of the events that may come before an error that ends a stream
-	// as a refusal; empty if none do.
-	Opening []string
-	// Replies are the members of a whole reply that hold what the model said: an answer that
-	// has one of them beside an error is not a refusal.
-	Replies []string
-	// NewStream returns what combines the events of a streamed reply.
-	NewStream func() Assembly
+	// Changes of a message and of a body. The editor splices; the protocol says where.
 
 	// Content is the member of a message that holds its parts: a list or, in some protocols,
 	// also a string.
@@ -99,7 +88,44 @@ type Protocol struct {
 	// TextPart returns how an element with a text begins in a message of a role; the literal
 	// and a brace end it.
 	TextPart func(role chat.Role) string
+	// MarksCache reports whether clients mark in messages what the provider caches, so that
+	// marks must move when messages leave; otherwise marks are fields like others.
+	MarksCache bool
+	// Steady returns a body that was made from a request without what changes with every
+	// call although nothing was said: a plain prefix cache finds nothing behind it. The length
+	// stays the same. It returns body itself without such a part; nil if there never is one.
+	Steady func(r *chat.Request, body []byte) []byte
 
+	// Requests that a program makes.
+
+	// Encode writes a whole request from the chat model; see Encode of package wire for what
+	// the protocol cannot express.
+	Encode func(r *chat.Request) ([]byte, error)
+
+	// Replies.
+
+	// Reply reads a reply that was not streamed, which is an object, into r; its ID and Model
+	// are set. If it cannot, the object may still be an error in a common form.
+	Reply func(r *Reply, body rawjson.Value) error
+	// Replies are the members of a whole reply that hold what the model said: an answer that
+	// has one of them beside an error is not a refusal.
+	Replies []string
+	// StreamType is the media type of a streamed reply. In EventStream an empty line ends an
+	// event; in any other type each line is one.
+	StreamType string
+	// Opening are the names of the events that may come before an error that ends a stream
+	// as a refusal; empty if none do.
+	Opening []string
+	// NewStream returns what combines the events of a streamed reply.
+	NewStream func() Assembly
+	// NamesReplies reports whether a request may continue a reply by the id of the reply.
+	NamesReplies bool
+
+	// Refusals.
+
+	// Refusal returns the body of an error response as the vendor writes it, so that SDKs
+	// raise the error that they raise for the vendor's own. code is a word for programs.
+	Refusal func(status int, code, message string) []byte
 	// TooLong are regular expressions for the beginnings of the messages, in lower case, with
 	// which servers refuse a request that is too long. They have groups: <size> and <limit> as
 	// the server counts them; <prompt>, a size of the prompt alone, which exceeds the limit by
@@ -112,23 +138,12 @@ type Protocol struct {
 	// model's thinking differs from when the model thought it; nil if servers do not check
 	// that.
 	Unbound *regexp.Regexp
-	// Steady returns a body that was made from a request without what changes with every
-	// call although nothing was said: a plain prefix cache finds nothing behind it. The length
-	// stays the same. It returns body itself without such a part; nil if there never is one.
-	Steady func(r *chat.Request, body []byte) []byte
 
-	// MarksCache reports whether clients mark in messages what the provider caches, so that
-	// marks must move when messages leave; otherwise marks are fields like others.
-	MarksCache bool
-	// NamesReplies reports whether a request may continue a reply by the id of the reply.
-	NamesReplies bool
+	// Storing.
 
 	// Bare returns a message as it may be stored: without credentials, which some kinds of
 	// messages have fields for. It returns m.Raw itself if there are none.
 	Bare func(m *chat.Message) []byte
-	// Refusal returns the body of an error response as the vendor writes it, so that SDKs
-	// raise the error that they raise for the vendor's own. code is a word for programs.
-	Refusal func(status int, code, message string) []byte
 }
 
 // Signs are what only one protocol has in a body. Tools and messages decide before other
