@@ -181,7 +181,9 @@ var quotes = regexp.MustCompile(`(?:^|[\s:=(\[])'`)
 
 // sentences are the beginnings of vendors' messages about a request that is too long,
 // compiled. Few processes need them, and they take two milliseconds.
-var sentences = sync.OnceValue(func() (out []*regexp.Regexp) {
+var sentences = sync.OnceValue(compileSentences)
+
+func compileSentences() (out []*regexp.Regexp) {
 	for _, p := range protocols {
 		for _, s := range p.TooLong {
 			s = group.ReplaceAllString(s, `(?P<$1>[0-9][0-9,_]*)`)
@@ -189,7 +191,7 @@ var sentences = sync.OnceValue(func() (out []*regexp.Regexp) {
 		}
 	}
 	return out
-})
+}
 
 var group = regexp.MustCompile(`<(size|limit|prompt|reply)>`)
 

@@ -13,14 +13,35 @@ var mayBeEmpty = map[string]bool{
 	"MarksCache": true, "NamesReplies": true, "Unbound": true, "Steady": true,
 }
 
+// holes returns the parts that a protocol lacks.
+func holes(f wire.Format) (names []string) {
+	p := reflect.ValueOf(f.Protocol()).Elem()
+	for i := range p.NumField() {
+		if name := p.Type().Field(i).Name; p.Field(i).IsZero() && !mayBeEmpty[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // A protocol without one of its parts is found here, and not by a user.
 func TestEveryProtocolIsWhole(t *testing.T) {
 	for _, f := range wire.Protocols() {
-		p := reflect.ValueOf(f.Protocol()).Elem()
-		for i := range p.NumField() {
-			if name := p.Type().Field(i).Name; p.Field(i).IsZero() && !mayBeEmpty[name] {
-				t.Errorf("%s has no %s", f, name)
-			}
+		for _, hole := range holes(f) {
+			t.Errorf("%s has no %s", f, hole)
+		}
+	}
+}
+
+// The test above names each hole: here is a protocol with one for each part.
+func TestHolesOfProtocolsAreNamed(t *testing.T) {
+	of := reflect.TypeFor[wire.Protocol]()
+	for i := range of.NumField() {
+		name := of.Field(i).Name
+		p := *wire.Anthropic.Protocol()
+		reflect.ValueOf(&p).Elem().Field(i).SetZero()
+		if got := holes(wire.AddForTest(t, &p)); len(got) > 0 != !mayBeEmpty[name] || len(got) > 0 && got[0] != name {
+			t.Errorf("without %s the holes are %v", name, got)
 		}
 	}
 }
