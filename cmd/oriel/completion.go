@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oriel-context/oriel/internal/bpe"
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/eval"
 	"github.com/oriel-context/oriel/internal/importer"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -196,7 +196,7 @@ func completeConversation(cmd *cobra.Command, _ []string, begun string) ([]cobra
 	}
 	var found []cobra.Completion
 	err := data.with(cmd.Context(), func(s tenantStore) error {
-		all, err := browse.Conversations(cmd.Context(), s, s.tenant)
+		all, err := report.Conversations(cmd.Context(), s, s.tenant)
 		for i := range all {
 			if name := all[i].Name; strings.HasPrefix(name, begun) && harmless(name) {
 				found = append(found, cobra.CompletionWithDesc(name, fmt.Sprintf("%s, %s", plural(int(all[i].Head.Depth), "message", "messages"), all[i].Said.UTC().Format("2006-01-02"))))

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/composition"
-	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/composition"
+	"github.com/oriel-context/oriel/internal/report/usage"
 )
 
 func contextCommand() *cobra.Command {
@@ -92,11 +92,11 @@ func whichCall(ctx context.Context, s tenantStore, args []string) (conversation,
 		}
 		return c.Name, call, nil
 	}
-	calls, err := browse.Calls(ctx, s, s.tenant, &c)
+	calls, err := report.Calls(ctx, s, s.tenant, &c)
 	if err != nil {
 		return "", "", &failure{err}
 	}
-	i, err := browse.CallOf(calls, args[1])
+	i, err := report.CallOf(calls, args[1])
 	if err != nil {
 		return "", "", err
 	}

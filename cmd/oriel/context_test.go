@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/oriel-context/oriel/internal/composition"
+	"github.com/oriel-context/oriel/internal/report/composition"
 )
 
 // The picture of a window fits the terminal, but for the command that shows what was left

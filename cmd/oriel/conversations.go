@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
@@ -56,7 +56,7 @@ type conversationRow struct {
 	UnknownModels []string `json:"unknown_models"`
 }
 
-func rowOf(a *browse.About) conversationRow {
+func rowOf(a *report.About) conversationRow {
 	return conversationRow{
 		conversationInfo: infoOf(&a.Conversation), ID: a.Conversation.Name, Row: a.Row, Title: a.Title, Said: a.Said.UTC(), Model: a.Model, Tokens: a.Tokens,
 		Calls: a.Calls, Cost: a.Cost, UnknownModels: append([]string{}, a.Unpriced...),
@@ -105,7 +105,7 @@ or anything that was said. oriel recall finds the passages.`,
 		if err != nil {
 			return err
 		}
-		list, more, short := []browse.About{}, 0, shortIDs(nil)
+		list, more, short := []report.About{}, 0, shortIDs(nil)
 		err = data.with(cmd.Context(), func(s tenantStore) (err error) {
 			if list, more, err = o.find(cmd.Context(), s, models, cmd.Flags().Changed("limit")); err != nil || o.json {
 				return err
@@ -132,10 +132,10 @@ or anything that was said. oriel recall finds the passages.`,
 const defaultRows = 20
 
 // find lists what the flags ask for, and counts what the limit leaves out.
-func (o *listFlags) find(ctx context.Context, s tenantStore, models *token.Models, limited bool) (list []browse.About, more int, err error) {
+func (o *listFlags) find(ctx context.Context, s tenantStore, models *token.Models, limited bool) (list []report.About, more int, err error) {
 	from := time.Time{}
 	if o.since != "" {
-		if from, err = browse.Since(o.since, time.Now()); err != nil {
+		if from, err = report.Since(o.since, time.Now()); err != nil {
 			return nil, 0, fmt.Errorf("--since: %w", err)
 		}
 	}
@@ -147,11 +147,11 @@ func (o *listFlags) find(ctx context.Context, s tenantStore, models *token.Model
 	case !limited:
 		o.limit = defaultRows
 	}
-	all, err := browse.Conversations(ctx, s, s.tenant)
+	all, err := report.Conversations(ctx, s, s.tenant)
 	if err != nil {
 		return nil, 0, &failure{err}
 	}
-	chosen, err := browse.Choose(all, o.project, from)
+	chosen, err := report.Choose(all, o.project, from)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -160,7 +160,7 @@ func (o *listFlags) find(ctx context.Context, s tenantStore, models *token.Model
 		more = len(chosen) - o.limit
 		chosen = chosen[:o.limit]
 	}
-	list, err = browse.Abouts(ctx, s, s.tenant, chosen, models, words...)
+	list, err = report.Abouts(ctx, s, s.tenant, chosen, models, words...)
 	if err != nil {
 		return nil, 0, &failure{err}
 	}
@@ -171,7 +171,7 @@ func (o *listFlags) find(ctx context.Context, s tenantStore, models *token.Model
 	return list, more, nil
 }
 
-// shortIDs are the ids of conversations as a terminal is shown them; see browse.Short.
+// shortIDs are the ids of conversations as a terminal is shown them; see report.Short.
 type shortIDs map[string]string
 
 // shortIDsFor shortens the ids of all conversations of the history if out is a terminal.
@@ -188,7 +188,7 @@ func shortIDsFor(ctx context.Context, out io.Writer, s tenantStore) (shortIDs, e
 	for i := range all {
 		names[i] = all[i].Name
 	}
-	return browse.Short(names), nil
+	return report.Short(names), nil
 }
 
 // of returns the id of a conversation that commands accept: the whole one if no shorter one
@@ -203,7 +203,7 @@ func titleOf(ctx context.Context, s tenantStore, name string) (string, error) {
 	}
 	title := ""
 	if err == nil {
-		title, err = browse.Title(ctx, s, s.tenant, &c)
+		title, err = report.Title(ctx, s, s.tenant, &c)
 	}
 	if err != nil {
 		return "", &failure{err}
@@ -222,7 +222,7 @@ func titled(id, title string, width int) string {
 }
 
 // printList prints conversations; short has their ids for terminals.
-func (o *listFlags) printList(out io.Writer, list []browse.About, more int, short shortIDs) error {
+func (o *listFlags) printList(out io.Writer, list []report.About, more int, short shortIDs) error {
 	if len(list) == 0 {
 		if o.search != "" || o.since != "" {
 			_, err := fmt.Fprintln(out, "no conversation found")
@@ -236,7 +236,7 @@ func (o *listFlags) printList(out io.Writer, list []browse.About, more int, shor
 
 // drawList draws conversations in lines of at most width columns, or as wide as they are if
 // that is 0.
-func drawList(list []browse.About, more int, short shortIDs, width int) []byte {
+func drawList(list []report.About, more int, short shortIDs, width int) []byte {
 	t := table{left: []bool{false, true, true, false, false, false, true, true, true}}
 	t.row("", "id", "last", "messages", "tokens", "cost", "model", "project", "title")
 	now := time.Now()
@@ -264,7 +264,7 @@ func drawList(list []browse.About, more int, short shortIDs, width int) []byte {
 const leastTitle = 36
 
 // costOf writes what the calls of a conversation cost.
-func costOf(a *browse.About) string {
+func costOf(a *report.About) string {
 	if a.Calls == 0 {
 		return ""
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/near"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
@@ -400,9 +400,9 @@ func byCause(err error) error {
 	return &failure{err}
 }
 
-// findConversation returns the conversation that a person means; see browse.Find.
+// findConversation returns the conversation that a person means; see report.Find.
 func findConversation(ctx context.Context, s tenantStore, name string) (timeline.Conversation, error) {
-	c, err := browse.Find(ctx, s, s.tenant, name)
+	c, err := report.Find(ctx, s, s.tenant, name)
 	if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
 		return c, &failure{err}
 	}

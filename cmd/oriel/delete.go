@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 )
 
 // deletedInfo is the JSON form of a deletion.
@@ -48,7 +48,7 @@ list or "last" is not enough.
 			if err != nil {
 				return err
 			}
-			if _, row := browse.Row(args[0]); row && c.Name != args[0] && (yes || !typedAt(cmd.InOrStdin())) {
+			if _, row := report.Row(args[0]); row && c.Name != args[0] && (yes || !typedAt(cmd.InOrStdin())) {
 				return fmt.Errorf("nothing was deleted: %s may be another conversation in a moment: give the id %s", args[0], wholeID(c.Name))
 			}
 			title, err := titleOf(cmd.Context(), s, c.Name)

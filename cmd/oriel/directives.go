@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/recall"
 )
 
@@ -155,9 +155,9 @@ func (o *directivesFlags) list(cmd *cobra.Command, s tenantStore) error {
 
 // find reads the directives that are asked for.
 func (o *directivesFlags) find(ctx context.Context, s tenantStore) (*listedDirectives, error) {
-	w, err := placeWhere(ctx, s, browse.Place{Conversation: o.conversation, Project: o.project, Reach: recall.Reach(o.scope)})
+	w, err := placeWhere(ctx, s, report.Place{Conversation: o.conversation, Project: o.project, Reach: recall.Reach(o.scope)})
 	out := &listedDirectives{Conversation: w.Conversation, Project: w.Project, Directives: []oriel.Directive{}}
-	if errors.Is(err, browse.ErrEmpty) {
+	if errors.Is(err, report.ErrEmpty) {
 		return out, nil
 	}
 	if err != nil {
@@ -168,7 +168,7 @@ func (o *directivesFlags) find(ctx context.Context, s tenantStore) (*listedDirec
 	}
 	library := recall.NewLibrary(s, recall.LibraryOptions{})
 	defer library.Close()
-	all, err := browse.Directives(ctx, library, w)
+	all, err := report.Directives(ctx, library, w)
 	if err != nil {
 		return nil, &failure{err}
 	}

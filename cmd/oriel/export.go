@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -58,7 +58,7 @@ recorded calls: oriel copy moves those, with their plans and pins.
 			if err != nil {
 				return err
 			}
-			x, err := browse.NewExporter(cmd.Context(), s, s.tenant, c.Name, head)
+			x, err := report.NewExporter(cmd.Context(), s, s.tenant, c.Name, head)
 			if err != nil {
 				return &failure{err}
 			}
@@ -66,7 +66,7 @@ recorded calls: oriel copy moves those, with their plans and pins.
 			err = x.Read(cmd.Context(), 1, head.Depth, func(_ int64, raw []byte) error {
 				end := byte(0)
 				if !null {
-					raw, end = browse.OnOneLine(raw), '\n'
+					raw, end = report.OnOneLine(raw), '\n'
 				}
 				_, err := out.Write(raw)
 				return errors.Join(err, out.WriteByte(end))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/metrics"
-	"github.com/oriel-context/oriel/internal/quality"
+	"github.com/oriel-context/oriel/internal/report/quality"
 	"github.com/oriel-context/oriel/timeline"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 )
 
 func TestUserDataFollowsTheSystem(t *testing.T) {
@@ -81,12 +81,12 @@ func TestSizesAndAges(t *testing.T) {
 		}
 	}
 	for s, want := range map[string]time.Duration{"12h": 12 * time.Hour, "90d": 90 * 24 * time.Hour, "2W": 14 * 24 * time.Hour, "1y": 365 * 24 * time.Hour} {
-		if got, err := browse.Age(s); err != nil || got != want {
+		if got, err := report.Age(s); err != nil || got != want {
 			t.Errorf("%s: %v %v", s, got, err)
 		}
 	}
 	for _, s := range []string{"", "90", "d", "-1d", "0d", "1e9y", "3 months"} {
-		if got, err := browse.Age(s); err == nil {
+		if got, err := report.Age(s); err == nil {
 			t.Errorf("%q: %v", s, got)
 		}
 	}

@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/oriel-context/oriel/internal/browse"
-	"github.com/oriel-context/oriel/internal/composition"
-	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/composition"
+	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 )
@@ -41,7 +41,7 @@ func TestShownIDsAreAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) string { return sessions.Draw(t, "session") + parts.Draw(t, "part") }), 1, 12, rapid.ID[string]).Draw(t, "names")
 		width := rapid.IntRange(40, 200).Draw(t, "width")
-		s, short := talksCalled(t, names), shortIDs(browse.Short(names))
+		s, short := talksCalled(t, names), shortIDs(report.Short(names))
 		accepted := func(screen, shown, name string) {
 			t.Helper()
 			if c, err := findConversation(ctx, s, shown); err != nil || c.Name != name {
@@ -52,13 +52,13 @@ func TestShownIDsAreAccepted(t *testing.T) {
 			short shortIDs
 			width int
 		}{{short, width}, {nil, 0}} {
-			var list []browse.About
-			report := &usage.Report{By: usage.Conversation, Total: usage.Row{Key: "total", Calls: 1}}
+			var list []report.About
+			got := &usage.Report{By: usage.Conversation, Total: usage.Row{Key: "total", Calls: 1}}
 			for i, name := range names {
-				list = append(list, browse.About{Listed: browse.Listed{Conversation: timeline.Conversation{Name: name}, Row: i + 1}})
-				report.Rows = append(report.Rows, usage.Row{Key: name, Calls: 1, Input: 1_234_567, Cost: 12.34, Without: 23.45})
+				list = append(list, report.About{Listed: report.Listed{Conversation: timeline.Conversation{Name: name}, Row: i + 1}})
+				got.Rows = append(got.Rows, usage.Row{Key: name, Calls: 1, Input: 1_234_567, Cost: 12.34, Without: 23.45})
 			}
-			usage, err := nameConversations(ctx, s, report, sc.short)
+			usage, err := nameConversations(ctx, s, got, sc.short)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +73,7 @@ func TestShownIDsAreAccepted(t *testing.T) {
 
 				d := hitDrawing{screen: screen{width: sc.width}, short: sc.short, titles: map[string]string{name: "A title of a conversation that is long"}}
 				text := strings.Repeat("and so on\n", 30)
-				if err := d.group(ctx, s, &browse.HitGroup{Conversation: name, Day: time.Now(), Hits: []browse.Hit{{Conversation: name, ID: 1, Text: text}}, More: 3}, 1); err != nil {
+				if err := d.group(ctx, s, &report.HitGroup{Conversation: name, Day: time.Now(), Hits: []report.Hit{{Conversation: name, ID: 1, Text: text}}, More: 3}, 1); err != nil {
 					t.Fatal(err)
 				}
 				ids := regexp.MustCompile(`^\d+ \w+ \d+  (\S+)|--conversation (\S+)|oriel show (\S+) 1`).FindAllStringSubmatch(d.b.String(), -1)
@@ -92,11 +92,11 @@ func TestShownIDsAreAccepted(t *testing.T) {
 // else.
 func TestScreensOfADeletedConversation(t *testing.T) {
 	ctx, s := context.Background(), talksCalled(t, []string{"here"})
-	report := &usage.Report{By: usage.Conversation, Rows: []usage.Row{{Key: "gone"}, {Key: "here"}}}
-	if r, err := nameConversations(ctx, s, report, nil); err != nil || r.key(0, 80) != "gone" || r.key(1, 20) != "here  Why is here s…" {
+	got := &usage.Report{By: usage.Conversation, Rows: []usage.Row{{Key: "gone"}, {Key: "here"}}}
+	if r, err := nameConversations(ctx, s, got, nil); err != nil || r.key(0, 80) != "gone" || r.key(1, 20) != "here  Why is here s…" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	groups := []browse.HitGroup{{Conversation: "gone", Hits: []browse.Hit{{Conversation: "gone", ID: 2, Text: "found before"}}}}
+	groups := []report.HitGroup{{Conversation: "gone", Hits: []report.Hit{{Conversation: "gone", ID: 2, Text: "found before"}}}}
 	titles, err := titlesOf(ctx, s, groups)
 	if err != nil || titles["gone"] != "" {
 		t.Fatalf("%q, %v", titles, err)

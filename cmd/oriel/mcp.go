@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/mcp"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -118,7 +118,7 @@ func (h *mcpHistory) open(ctx context.Context) (*mcp.History, error) {
 	library := recall.NewLibrary(store, o)
 	h.closers = append(h.closers, func() { library.Close() })
 	h.history = &mcp.History{Store: store, Recall: library.Recall, Conversation: h.conversation(store), Directives: func(ctx context.Context, w recall.Where) ([]oriel.Directive, error) {
-		return browse.Directives(ctx, library, w)
+		return report.Directives(ctx, library, w)
 	}}
 	return h.history, nil
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/copier"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -126,7 +126,7 @@ func prunePolicy(olderThan, maxSize string) (p timeline.Policy, err error) {
 		return p, fmt.Errorf("no limit: give --older-than, --max-size or both; see oriel prune --help")
 	}
 	if olderThan != "" {
-		if p.OlderThan, err = browse.Age(olderThan); err != nil {
+		if p.OlderThan, err = report.Age(olderThan); err != nil {
 			return p, fmt.Errorf("--older-than: %w", err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -142,14 +142,14 @@ func (o *recallFlags) check() error {
 
 // where finds out which conversations are searched, and from which one.
 func (o *recallFlags) where(ctx context.Context, s tenantStore) (recall.Where, error) {
-	return placeWhere(ctx, s, browse.Place{Conversation: o.conversation, Project: o.project, Reach: recall.Reach(o.scope)})
+	return placeWhere(ctx, s, report.Place{Conversation: o.conversation, Project: o.project, Reach: recall.Reach(o.scope)})
 }
 
-// placeWhere is browse.Where with errors that the user did not cause as failures.
-func placeWhere(ctx context.Context, s tenantStore, p browse.Place) (recall.Where, error) {
-	w, err := browse.Where(ctx, s, s.tenant, p)
-	var unknown *browse.UnknownProject
-	if err != nil && !errors.Is(err, timeline.ErrNoConversation) && !errors.As(err, &unknown) && !errors.Is(err, browse.ErrEmpty) {
+// placeWhere is report.Where with errors that the user did not cause as failures.
+func placeWhere(ctx context.Context, s tenantStore, p report.Place) (recall.Where, error) {
+	w, err := report.Where(ctx, s, s.tenant, p)
+	var unknown *report.UnknownProject
+	if err != nil && !errors.Is(err, timeline.ErrNoConversation) && !errors.As(err, &unknown) && !errors.Is(err, report.ErrEmpty) {
 		return w, &failure{err}
 	}
 	return w, err
@@ -199,7 +199,7 @@ const (
 func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (found, error) {
 	ctx := cmd.Context()
 	where, err := o.where(ctx, s)
-	if errors.Is(err, browse.ErrEmpty) {
+	if errors.Is(err, report.ErrEmpty) {
 		return newFound(&recall.Result{Query: query, Mode: recall.Mode(o.mode)}, ""), nil
 	}
 	if err != nil {
@@ -273,7 +273,7 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 func newFound(r *recall.Result, own string) found {
 	f := found{Query: r.Query, Mode: r.Mode, TookMS: r.TookMS, Tokens: r.Tokens, Passages: make([]foundPassage, len(r.Passages)), Text: r.Text, result: r, own: own}
 	for i, p := range r.Passages {
-		name, id := browse.Origin(p.Block, own)
+		name, id := report.Origin(p.Block, own)
 		f.Passages[i] = foundPassage{p, name, id}
 	}
 	return f
@@ -313,10 +313,10 @@ func notKept(cmd *cobra.Command, why error) {
 }
 
 // people returns what people are shown of what was found, the best first.
-func (o *recallFlags) people(r *found) []browse.Hit {
-	hits := browse.Hits(r.result, r.own)
+func (o *recallFlags) people(r *found) []report.Hit {
+	hits := report.Hits(r.result, r.own)
 	if o.floor == 0 {
-		hits = browse.Nearest(hits, r.Mode)
+		hits = report.Nearest(hits, r.Mode)
 	}
 	return hits[:min(len(hits), cmp.Or(o.top, peopleTop))]
 }

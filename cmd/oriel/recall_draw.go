@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 )
 
 // printFound draws what was found for people.
@@ -30,7 +30,7 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 		_, err := cmd.OutOrStdout().Write(b.Bytes())
 		return err
 	}
-	groups := browse.Groups(hits, time.Local)
+	groups := report.Groups(hits, time.Local)
 	titles, err := titlesOf(cmd.Context(), s, groups)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 		return err
 	}
 	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
-		d := hitDrawing{screen: sc, words: browse.NewMatcher(r.Query), titles: titles, short: short, full: o.full, spare: spareLines}
+		d := hitDrawing{screen: sc, words: report.NewMatcher(r.Query), titles: titles, short: short, full: o.full, spare: spareLines}
 		for i := range groups {
 			if err := d.group(cmd.Context(), s, &groups[i], o.around); err != nil {
 				return err
@@ -53,7 +53,7 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 }
 
 // titlesOf returns the titles of the conversations of groups.
-func titlesOf(ctx context.Context, s tenantStore, groups []browse.HitGroup) (map[string]string, error) {
+func titlesOf(ctx context.Context, s tenantStore, groups []report.HitGroup) (map[string]string, error) {
 	titles := map[string]string{}
 	for _, g := range groups {
 		if _, known := titles[g.Conversation]; known {
@@ -72,7 +72,7 @@ func titlesOf(ctx context.Context, s tenantStore, groups []browse.HitGroup) (map
 type hitDrawing struct {
 	b      bytes.Buffer
 	screen screen
-	words  *browse.Matcher
+	words  *report.Matcher
 	titles map[string]string
 	short  shortIDs
 	full   bool // all that was found of each hit
@@ -85,7 +85,7 @@ func (d *hitDrawing) typed(name string) string { return shellLine([]string{d.sho
 // margin precedes the lines of a hit.
 const margin = "  "
 
-func (d *hitDrawing) group(ctx context.Context, s tenantStore, g *browse.HitGroup, around int) error {
+func (d *hitDrawing) group(ctx context.Context, s tenantStore, g *report.HitGroup, around int) error {
 	head := d.short.of(g.Conversation)
 	if !g.Day.IsZero() {
 		head = g.Day.Format("2 January 2006") + "  " + head
@@ -104,7 +104,7 @@ func (d *hitDrawing) group(ctx context.Context, s tenantStore, g *browse.HitGrou
 }
 
 // hit draws a message, with the messages around it.
-func (d *hitDrawing) hit(ctx context.Context, s tenantStore, h *browse.Hit, around int) error {
+func (d *hitDrawing) hit(ctx context.Context, s tenantStore, h *report.Hit, around int) error {
 	before, after, err := d.neighbours(ctx, s, h, around)
 	if err != nil {
 		return &failure{err}
@@ -130,7 +130,7 @@ const (
 
 // text draws the text of a hit, with the words of the query marked. A terminal is shown its
 // best passage, and more of it while there are spare lines.
-func (d *hitDrawing) text(h *browse.Hit) {
+func (d *hitDrawing) text(h *report.Hit) {
 	lines := d.lines(h.Text[:h.Best])
 	first := len(lines)
 	lines = append(lines, d.lines(h.Text[h.Best:])...)

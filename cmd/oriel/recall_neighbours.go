@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 )
 
 // neighbours draws the n messages before and after a hit, and none if the conversation was
 // deleted meanwhile.
-func (d *hitDrawing) neighbours(ctx context.Context, s tenantStore, h *browse.Hit, n int) (before, after string, err error) {
+func (d *hitDrawing) neighbours(ctx context.Context, s tenantStore, h *report.Hit, n int) (before, after string, err error) {
 	if n == 0 {
 		return "", "", nil
 	}
 	c, err := s.Conversation(ctx, s.tenant, h.Conversation)
-	var reader *browse.Reader
+	var reader *report.Reader
 	if err == nil {
-		reader, err = browse.NewReader(ctx, s, s.tenant, &c, c.Head)
+		reader, err = report.NewReader(ctx, s, s.tenant, &c, c.Head)
 	}
 	var lines [2][]string
 	if err == nil {
@@ -39,11 +39,11 @@ func (d *hitDrawing) neighbours(ctx context.Context, s tenantStore, h *browse.Hi
 const readBeside = 16
 
 // before draws the last n messages up to last.
-func (d *hitDrawing) before(ctx context.Context, r *browse.Reader, last int64, n int) (lines []string, err error) {
+func (d *hitDrawing) before(ctx context.Context, r *report.Reader, last int64, n int) (lines []string, err error) {
 	for last >= 1 && len(lines) < n && err == nil {
 		first := max(1, last-int64(n)-readBeside)
 		var page []string
-		err = r.Read(ctx, first, last, func(m *browse.Message) error {
+		err = r.Read(ctx, first, last, func(m *report.Message) error {
 			page = d.neighbour(page, m)
 			return nil
 		})
@@ -54,10 +54,10 @@ func (d *hitDrawing) before(ctx context.Context, r *browse.Reader, last int64, n
 }
 
 // after draws the first n messages from first on, of which the conversation has end.
-func (d *hitDrawing) after(ctx context.Context, r *browse.Reader, first, end int64, n int) (lines []string, err error) {
+func (d *hitDrawing) after(ctx context.Context, r *report.Reader, first, end int64, n int) (lines []string, err error) {
 	for first <= end && len(lines) < n && err == nil {
 		last := min(end, first+int64(n)+readBeside)
-		err = r.Read(ctx, first, last, func(m *browse.Message) error {
+		err = r.Read(ctx, first, last, func(m *report.Message) error {
 			lines = d.neighbour(lines, m)
 			return nil
 		})
@@ -67,7 +67,7 @@ func (d *hitDrawing) after(ctx context.Context, r *browse.Reader, first, end int
 }
 
 // neighbour adds the beginning of a message to lines, unless an agent wrote it for itself.
-func (d *hitDrawing) neighbour(lines []string, m *browse.Message) []string {
+func (d *hitDrawing) neighbour(lines []string, m *report.Message) []string {
 	if m.Chat == nil {
 		return lines
 	}

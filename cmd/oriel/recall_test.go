@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 )
 
 // A search finds the same if what was made for it beforehand cannot be read or written.
@@ -70,13 +70,13 @@ func TestATerminalIsShownWholePassages(t *testing.T) {
 		return b.String()
 	}
 	before, best, after := numbered("before", 5), numbered("best", 15), numbered("after", 30)
-	hit := browse.Hit{Conversation: "c1", ID: 7, Text: before + best + after, Best: len(before), BestEnd: len(before + best)}
+	hit := report.Hit{Conversation: "c1", ID: 7, Text: before + best + after, Best: len(before), BestEnd: len(before + best)}
 	noise := numbered("noise", 40)
 	long := noise + "the spare key\n" + after
 	around := noise[strings.Index(noise, "noise 31"):] + "the spare key\n" + numbered("after", 9)
 	for _, k := range []struct {
 		what   string
-		hit    browse.Hit
+		hit    report.Hit
 		screen screen
 		full   bool
 		spare  int
@@ -88,12 +88,12 @@ func TestATerminalIsShownWholePassages(t *testing.T) {
 		{"more than it needs", hit, plainScreen(80), false, 99, hit.Text, ""},
 		{"--full", hit, plainScreen(80), true, 0, hit.Text, ""},
 		{"pipe", hit, screen{}, false, 0, hit.Text, ""},
-		{"the best is the last", browse.Hit{Text: before + best, Best: len(before), BestEnd: len(before + best)}, plainScreen(80), false, 2, "before 4\nbefore 5\n" + best, "… 3 lines more: oriel show '' 0"},
-		{"one line is left", browse.Hit{Text: best + "end", BestEnd: len(best)}, plainScreen(80), false, 0, best + "end\n", ""},
-		{"very long", browse.Hit{Text: long, BestEnd: len(long)}, plainScreen(80), false, 8, around, "… 51 lines more: oriel show '' 0"},
-		{"very long, found by its meaning", browse.Hit{Text: noise, BestEnd: len(noise)}, plainScreen(80), false, 8, numbered("noise", 20), "… 20 lines more: oriel show '' 0"},
+		{"the best is the last", report.Hit{Text: before + best, Best: len(before), BestEnd: len(before + best)}, plainScreen(80), false, 2, "before 4\nbefore 5\n" + best, "… 3 lines more: oriel show '' 0"},
+		{"one line is left", report.Hit{Text: best + "end", BestEnd: len(best)}, plainScreen(80), false, 0, best + "end\n", ""},
+		{"very long", report.Hit{Text: long, BestEnd: len(long)}, plainScreen(80), false, 8, around, "… 51 lines more: oriel show '' 0"},
+		{"very long, found by its meaning", report.Hit{Text: noise, BestEnd: len(noise)}, plainScreen(80), false, 8, numbered("noise", 20), "… 20 lines more: oriel show '' 0"},
 	} {
-		d := hitDrawing{screen: k.screen, words: browse.NewMatcher("spare key"), full: k.full, spare: k.spare}
+		d := hitDrawing{screen: k.screen, words: report.NewMatcher("spare key"), full: k.full, spare: k.spare}
 		d.text(&k.hit)
 		got := strings.ReplaceAll(d.b.String(), margin+margin, "")
 		if k.more != "" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/token"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -25,7 +25,7 @@ type showFlags struct {
 }
 
 // newest is the plan or call that is meant where none is named.
-const newest = browse.Last
+const newest = report.Last
 
 func showCommand() *cobra.Command {
 	var o showFlags
@@ -193,7 +193,7 @@ func showMessages(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o
 			return err
 		}
 	}
-	reader, err := browse.NewReader(cmd.Context(), s, s.tenant, c, head)
+	reader, err := report.NewReader(cmd.Context(), s, s.tenant, c, head)
 	if err != nil {
 		return &failure{err}
 	}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 )
 
 // drawDiff shows what changed between two calls, in whole lines if full.
-func drawDiff(ends [2]sentCall, changes []browse.Change, full bool, sc screen) []byte {
+func drawDiff(ends [2]sentCall, changes []report.Change, full bool, sc screen) []byte {
 	var b bytes.Buffer
 	for i, sign := range []string{"-", "+"} {
 		plan := "as it came"
@@ -41,7 +41,7 @@ var diffLook = map[string]struct{ sign, colour string }{
 }
 
 // diffRow is the line of a change.
-func diffRow(k *browse.Change) string {
+func diffRow(k *report.Change) string {
 	at, role, tokens, text := "", oneLine(k.Role, 9), thousands(k.Tokens), oneLine(k.Text, 200)
 	switch {
 	case k.First > 0 && k.Last > k.First:
@@ -75,19 +75,19 @@ const (
 )
 
 // diffLines returns the lines of a change that are shown.
-func diffLines(k *browse.Change, full bool) (out []browse.LineChange) {
+func diffLines(k *report.Change, full bool) (out []report.LineChange) {
 	lines := k.Lines
 	if k.Role == "field" && len(lines) == 2 {
 		return nil // they are in its row
 	}
 	if full {
 		for _, l := range lines {
-			out = append(out, browse.LineChange{Op: l.Op, Text: printable(l.Text)})
+			out = append(out, report.LineChange{Op: l.Op, Text: printable(l.Text)})
 		}
 		return out
 	}
 	left := len(lines)
-	var before []browse.LineChange // the run before, if it was removed
+	var before []report.LineChange // the run before, if it was removed
 	for runs := 0; len(lines) > 0 && runs < maxRuns; runs++ {
 		n := 1
 		for n < len(lines) && lines[n].Op == lines[0].Op {
@@ -102,7 +102,7 @@ func diffLines(k *browse.Change, full bool) (out []browse.LineChange) {
 			case run[0].Op == "removed" && n+i < len(lines):
 				text = fromDifference(text, lines[n+i].Text)
 			}
-			out = append(out, browse.LineChange{Op: run[i].Op, Text: oneLine(text, 200)})
+			out = append(out, report.LineChange{Op: run[i].Op, Text: oneLine(text, 200)})
 			left--
 		}
 		if before = nil; run[0].Op == "removed" {
@@ -111,7 +111,7 @@ func diffLines(k *browse.Change, full bool) (out []browse.LineChange) {
 		lines = lines[n:]
 	}
 	if left > 0 {
-		out = append(out, browse.LineChange{Op: "more", Text: fmt.Sprintf("%s changed: --full shows them", plural(left, "more line", "more lines"))})
+		out = append(out, report.LineChange{Op: "more", Text: fmt.Sprintf("%s changed: --full shows them", plural(left, "more line", "more lines"))})
 	}
 	return out
 }

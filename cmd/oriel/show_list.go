@@ -9,7 +9,7 @@ import (
 	"io"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -32,7 +32,7 @@ func newMessageList(out io.Writer, c *timeline.Conversation, o *showFlags, sc sc
 	return l
 }
 
-func (l *messageList) add(m *browse.Message) error {
+func (l *messageList) add(m *report.Message) error {
 	if l.flags.json {
 		if l.n++; l.n > 1 {
 			l.out.WriteByte(',')
@@ -53,7 +53,7 @@ func (l *messageList) add(m *browse.Message) error {
 
 // name remembers the tools that a message calls, and names those of its results: not all
 // protocols do.
-func (l *messageList) name(m *browse.Message) error {
+func (l *messageList) name(m *report.Message) error {
 	if m.Chat == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (l *messageList) name(m *browse.Message) error {
 
 // row prints a message on one line. The columns are of fixed widths: a long history is not
 // held for them.
-func (l *messageList) row(m *browse.Message) error {
+func (l *messageList) row(m *report.Message) error {
 	at := m.Time.Local()
 	if day := at.Format("2006-01-02"); day != l.last {
 		l.last = day

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -24,7 +24,7 @@ var (
 // wholeMessage draws one message with its author, its time and its whole text. On a terminal
 // it draws only the first and last lines of long results and arguments of tools, unless full
 // is set.
-func wholeMessage(out io.Writer, m *browse.Message, sc screen, full bool) error {
+func wholeMessage(out io.Writer, m *report.Message, sc screen, full bool) error {
 	lines := []string{sc.style.code(byColour(m.By()), messageHead(m, sc.width))}
 	switch {
 	case m.Chat == nil:
@@ -40,7 +40,7 @@ func wholeMessage(out io.Writer, m *browse.Message, sc screen, full bool) error 
 
 // messageHead returns one line with the author, time and size of a message. It leaves fields
 // out if the line would be wider than width; 0 means no limit.
-func messageHead(m *browse.Message, width int) string {
+func messageHead(m *report.Message, width int) string {
 	pin := ""
 	if m.Pinned {
 		pin = ", pinned"

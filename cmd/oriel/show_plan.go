@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -16,13 +16,13 @@ import (
 // showPlans prints the plans of a conversation, oldest first, and what one of them holds
 // back.
 func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *showFlags) error {
-	plans, err := browse.Plans(cmd.Context(), s, s.tenant, c)
+	plans, err := report.Plans(cmd.Context(), s, s.tenant, c)
 	if err != nil {
 		return &failure{err}
 	}
 	if len(plans) == 0 && o.plan == newest {
 		if o.json {
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "plans": []browse.Plan{}})
+			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "plans": []report.Plan{}})
 		}
 		_, err := io.WriteString(cmd.OutOrStdout(), "no plans: nothing has left the view\n")
 		return err
@@ -33,11 +33,11 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 			o.plan = ids[i] // by the long id that logs have
 		}
 	}
-	i, err := browse.PlanOf(ids, o.plan)
+	i, err := report.PlanOf(ids, o.plan)
 	if err != nil {
 		return err
 	}
-	spans, err := browse.Spans(cmd.Context(), s, s.tenant, c, &plans[i])
+	spans, err := report.Spans(cmd.Context(), s, s.tenant, c, &plans[i])
 	if err != nil {
 		return &failure{err}
 	}
@@ -66,7 +66,7 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 }
 
 // planRows draws a row for each plan.
-func planRows(b *bytes.Buffer, plans []browse.Plan, sc screen) {
+func planRows(b *bytes.Buffer, plans []report.Plan, sc screen) {
 	t := table{left: []bool{true, true, false, false, false, true}}
 	t.row("plan", "made", "came", "sent", "left", "why")
 	for i := range plans {
@@ -84,7 +84,7 @@ func planRows(b *bytes.Buffer, plans []browse.Plan, sc screen) {
 }
 
 // whyOf says what a plan did, and whether that was undone.
-func whyOf(p *browse.Plan) string {
+func whyOf(p *report.Plan) string {
 	if p.Undone {
 		return "undone: " + p.Why
 	}
@@ -96,7 +96,7 @@ func whyOf(p *browse.Plan) string {
 const maxSpans = 20
 
 // besides says what a plan changed beside its messages, so that the figures add up.
-func besides(p *browse.Plan) (text string) {
+func besides(p *report.Plan) (text string) {
 	put := 0
 	for _, in := range p.Inserted {
 		put += in.Tokens
@@ -115,7 +115,7 @@ func besides(p *browse.Plan) (text string) {
 }
 
 // planDetails draws what a plan holds back, and what stands for it.
-func planDetails(b *bytes.Buffer, p *browse.Plan, spans []browse.Span, sc screen, full bool) {
+func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc screen, full bool) {
 	model := ""
 	if p.Model != "" {
 		model = " for " + oneLine(p.Model, 60)
@@ -178,7 +178,7 @@ func planDetails(b *bytes.Buffer, p *browse.Plan, spans []browse.Span, sc screen
 
 // wayBack says how to bring back what left with the last of plans, or with the newest one
 // before it if nothing left with that one.
-func wayBack(conversation string, plans []browse.Plan) string {
+func wayBack(conversation string, plans []report.Plan) string {
 	asked := &plans[len(plans)-1]
 	for i := len(plans) - 1; i >= 0; i-- {
 		p := &plans[i]

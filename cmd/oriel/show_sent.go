@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
@@ -24,7 +24,7 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 	if err != nil {
 		return err
 	}
-	calls, err := browse.Calls(cmd.Context(), s, s.tenant, c)
+	calls, err := report.Calls(cmd.Context(), s, s.tenant, c)
 	if err != nil {
 		return &failure{err}
 	}
@@ -71,13 +71,13 @@ const leastError = 12
 
 // pricedCall is a call with what it cost; Cost is nil if that is not known.
 type pricedCall struct {
-	browse.Call
+	report.Call
 	Cost     *float64 `json:"cost,omitempty"`
 	unpriced bool     // its model has no price
 }
 
 // priceCalls returns calls with their prices, as oriel usage adds them up.
-func priceCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls []browse.Call, models *token.Models) ([]pricedCall, error) {
+func priceCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls []report.Call, models *token.Models) ([]pricedCall, error) {
 	prices := map[string]usage.Price{}
 	err := usage.NewReader(s).Calls(cmd.Context(), s.tenant, c, models, func(all []usage.Priced) {
 		for i := range all {
@@ -100,13 +100,13 @@ func priceCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, cal
 }
 
 // sentAt reads the body that was sent at the call that a person means.
-func sentAt(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls []browse.Call, name string) (*browse.Call, []byte, error) {
-	i, err := browse.CallOf(calls, name)
+func sentAt(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls []report.Call, name string) (*report.Call, []byte, error) {
+	i, err := report.CallOf(calls, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := browse.Sent(cmd.Context(), s, s.tenant, c.Name, &calls[i])
-	if errors.Is(err, call.ErrPlanGone) || errors.Is(err, browse.ErrNotKept) {
+	body, err := report.Sent(cmd.Context(), s, s.tenant, c.Name, &calls[i])
+	if errors.Is(err, call.ErrPlanGone) || errors.Is(err, report.ErrNotKept) {
 		return nil, nil, err
 	} else if err != nil {
 		return nil, nil, &failure{err}
@@ -116,7 +116,7 @@ func sentAt(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls [
 
 // showSent prints the body that was sent at a call.
 func showSent(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *showFlags) error {
-	calls, err := browse.Calls(cmd.Context(), s, s.tenant, c)
+	calls, err := report.Calls(cmd.Context(), s, s.tenant, c)
 	if err != nil {
 		return &failure{err}
 	}
@@ -151,7 +151,7 @@ type sentCall struct {
 
 // showDiff prints what changed between the bodies of two calls.
 func showDiff(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, names []string, o *showFlags) error {
-	calls, err := browse.Calls(cmd.Context(), s, s.tenant, c)
+	calls, err := report.Calls(cmd.Context(), s, s.tenant, c)
 	if err != nil {
 		return &failure{err}
 	}
@@ -164,7 +164,7 @@ func showDiff(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, names
 		}
 		ends[i], bodies[i] = sentCall{k.Number, k.ID, k.Sent, k.Plan}, body
 	}
-	changes, err := browse.Diff(bodies[0], bodies[1])
+	changes, err := report.Diff(bodies[0], bodies[1])
 	if err != nil {
 		return &failure{err}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -92,7 +92,7 @@ func TestTablesOfMarkdownFitTheWidth(t *testing.T) {
 
 // The head of a message is one line on a terminal of any width.
 func TestTheHeadOfAMessageFitsTheWidth(t *testing.T) {
-	m := &browse.Message{ID: 1234, Role: "assistant", Tokens: 12345, Pinned: true, Time: time.Date(2026, 11, 16, 15, 4, 5, 0, time.Local)}
+	m := &report.Message{ID: 1234, Role: "assistant", Tokens: 12345, Pinned: true, Time: time.Date(2026, 11, 16, 15, 4, 5, 0, time.Local)}
 	for width, want := range map[int]string{
 		0:  "1234  assistant  16 Nov 2026 15:04:05  12,345 tokens, pinned",
 		80: "1234  assistant  16 Nov 2026 15:04:05  12,345 tokens, pinned",
@@ -116,7 +116,7 @@ func shownMessage(t *testing.T, raw string, sc screen, full bool) string {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := wholeMessage(&b, &browse.Message{ID: 7, Role: "assistant", Chat: &c}, sc, full); err != nil {
+	if err := wholeMessage(&b, &report.Message{ID: 7, Role: "assistant", Chat: &c}, sc, full); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.SplitSeq(b.String(), "\n") {
@@ -170,7 +170,7 @@ func TestLongResultsAreFolded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &browse.Message{ID: 7, Role: "user", Chat: &c}
+	m := &report.Message{ID: 7, Role: "user", Chat: &c}
 	for _, k := range []struct {
 		name   string
 		screen screen
@@ -195,7 +195,7 @@ func TestLongResultsAreFolded(t *testing.T) {
 // not said to be thinking alone.
 func TestAPlanInWordsAddsUp(t *testing.T) {
 	const put, rest = "; 120 tokens were put in", "; another 17 tokens are not sent: thinking, the client's own notes, or rounding"
-	for want, p := range map[string]browse.Plan{
+	for want, p := range map[string]report.Plan{
 		"":                              {},
 		rest:                            {AddedTokens: -17},
 		put:                             {AddedTokens: 120, Inserted: inserted(100, 20)},
@@ -208,9 +208,9 @@ func TestAPlanInWordsAddsUp(t *testing.T) {
 	}
 }
 
-func inserted(tokens ...int) (all []browse.Insertion) {
+func inserted(tokens ...int) (all []report.Insertion) {
 	for _, n := range tokens {
-		all = append(all, browse.Insertion{Insertion: window.Insertion{Tokens: n}})
+		all = append(all, report.Insertion{Insertion: window.Insertion{Tokens: n}})
 	}
 	return all
 }

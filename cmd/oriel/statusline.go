@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/oriel-context/oriel/internal/browse"
-	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/usage"
 )
 
 func statuslineCommand() *cobra.Command {
@@ -47,7 +47,7 @@ Without such input the line is about the newest call, for tmux and shell prompts
 		if err != nil {
 			return err
 		}
-		midnight, err := browse.Since("today", time.Now())
+		midnight, err := report.Since("today", time.Now())
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/access"
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -120,7 +120,7 @@ func expiry(text string, now time.Time) (at time.Time, err error) {
 	if text == "" {
 		return at, nil
 	}
-	if d, err := browse.Age(text); err == nil {
+	if d, err := report.Age(text); err == nil {
 		at = now.Add(d)
 	} else {
 		for _, form := range []string{time.RFC3339, "2006-01-02 15:04", time.DateOnly} {

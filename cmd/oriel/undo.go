@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -50,7 +50,7 @@ messages. A running server on the same data folder applies the undo from its nex
 		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
 			u.Conversation = c.ID()
 			if u.Undone != "" {
-				plan, err := browse.FindPlan(cmd.Context(), c, u.Undone)
+				plan, err := report.FindPlan(cmd.Context(), c, u.Undone)
 				if err != nil {
 					return err
 				}

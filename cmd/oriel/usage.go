@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/browse"
-	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/usage"
 )
 
 // usageFlags holds the flags of usage.
@@ -81,7 +81,7 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 	options := func() (usage.Options, error) {
 		u := usage.Options{By: by, Models: models, Zone: time.Local}
 		if o.since != "" {
-			if u.Since, err = browse.Since(o.since, time.Now()); err != nil {
+			if u.Since, err = report.Since(o.since, time.Now()); err != nil {
 				return u, fmt.Errorf("--since: %w", err)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/browse"
-	"github.com/oriel-context/oriel/internal/quality"
+	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/quality"
 )
 
 // showQuality shows how good the windows of calls were.
@@ -24,7 +24,7 @@ func (o *usageFlags) showQuality(cmd *cobra.Command) error {
 	}
 	options := quality.Options{Models: models}
 	if o.since != "" {
-		if options.Since, err = browse.Since(o.since, time.Now()); err != nil {
+		if options.Since, err = report.Since(o.since, time.Now()); err != nil {
 			return fmt.Errorf("--since: %w", err)
 		}
 	}

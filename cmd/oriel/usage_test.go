@@ -14,8 +14,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/oriel-context/oriel/internal/quality"
-	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/internal/report/quality"
+	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
 )
 

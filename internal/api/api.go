@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/internal/slots"
-	"github.com/oriel-context/oriel/internal/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
@@ -62,11 +62,11 @@ type Handler struct {
 	started time.Time
 	ledger  *usage.Reader
 	titles  cache[string]
-	abouts  cache[browse.About] // of conversations without recorded calls
-	calls   cache[[]browse.Call]
-	plans   cache[[]browse.Plan]
+	abouts  cache[report.About] // of conversations without recorded calls
+	calls   cache[[]report.Call]
+	plans   cache[[]report.Plan]
 	made    cache[[]madePlan]
-	strips  cache[*browse.Outline]
+	strips  cache[*report.Outline]
 	follows histories // by streams of events
 }
 
@@ -115,7 +115,7 @@ func New(o Options) *Handler {
 func (h *Handler) remember() {
 	h.titles.most = 4096
 	h.abouts.most = 4096
-	h.calls.most, h.calls.weigh = 20_000, func(calls []browse.Call) int { return len(calls) }
+	h.calls.most, h.calls.weigh = 20_000, func(calls []report.Call) int { return len(calls) }
 	h.made.most, h.made.weigh = 200_000, func(plans []madePlan) int {
 		n := len(plans)
 		if n > 0 {
@@ -125,8 +125,8 @@ func (h *Handler) remember() {
 		}
 		return n
 	}
-	h.strips.most, h.strips.weigh = 2_000_000, func(o *browse.Outline) int { return len(o.Kinds) }
-	h.plans.most, h.plans.weigh = 200_000, func(plans []browse.Plan) (n int) {
+	h.strips.most, h.strips.weigh = 2_000_000, func(o *report.Outline) int { return len(o.Kinds) }
+	h.plans.most, h.plans.weigh = 200_000, func(plans []report.Plan) (n int) {
 		for i := range plans {
 			n += 10 + len(plans[i].Blocks)
 		}

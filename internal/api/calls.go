@@ -5,17 +5,17 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/clip"
-	"github.com/oriel-context/oriel/internal/composition"
-	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/composition"
+	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
 
 // call is a recorded call with its price.
 type callRow struct {
-	browse.Call
+	report.Call
 	Plan   string `json:"plan"`
 	Status int    `json:"status"`
 	Error  string `json:"error"`
@@ -33,7 +33,7 @@ type callRow struct {
 }
 
 // newCall returns a call as it is answered.
-func newCall(c *browse.Call, priced []usage.Priced) callRow {
+func newCall(c *report.Call, priced []usage.Priced) callRow {
 	out := callRow{
 		Call: *c, Plan: c.Plan, Status: c.Status, Error: c.Error, RetryAfter: c.RetryAfter,
 		MS: c.MS, FirstMS: c.FirstMS, Profile: c.Profile, Budget: c.Budget, Limit: c.Limit,
@@ -50,8 +50,8 @@ func newCall(c *browse.Call, priced []usage.Priced) callRow {
 }
 
 // allCalls returns the calls of a conversation, oldest first.
-func (q *request) allCalls(ctx context.Context, c *timeline.Conversation) ([]browse.Call, error) {
-	return q.Handler.calls.get(q.tenant, c, func() ([]browse.Call, error) { return browse.Calls(ctx, q.Store, q.tenant, c) })
+func (q *request) allCalls(ctx context.Context, c *timeline.Conversation) ([]report.Call, error) {
+	return q.Handler.calls.get(q.tenant, c, func() ([]report.Call, error) { return report.Calls(ctx, q.Store, q.tenant, c) })
 }
 
 func (q *request) callList() (any, error) {
@@ -96,7 +96,7 @@ func (q *request) callList() (any, error) {
 
 // findCall returns the conversation that the path names, its calls, and the call that a
 // person means by a name.
-func (q *request) findCall(ctx context.Context, name string) (*timeline.Conversation, []browse.Call, *browse.Call, error) {
+func (q *request) findCall(ctx context.Context, name string) (*timeline.Conversation, []report.Call, *report.Call, error) {
 	c, err := q.find(ctx)
 	if err != nil {
 		return nil, nil, nil, err
@@ -113,8 +113,8 @@ func (q *request) findCall(ctx context.Context, name string) (*timeline.Conversa
 }
 
 // callOf returns the call that a person means by a name.
-func callOf(calls []browse.Call, name string) (*browse.Call, error) {
-	i, err := browse.CallOf(calls, name)
+func callOf(calls []report.Call, name string) (*report.Call, error) {
+	i, err := report.CallOf(calls, name)
 	if err != nil {
 		return nil, notFound("GET …/calls lists the calls", "no such call: %s", short(name))
 	}
@@ -145,18 +145,18 @@ func (q *request) sent() (any, error) {
 }
 
 // bodyOf returns the body of a call as it was sent or as it came.
-func (q *request) bodyOf(c *timeline.Conversation, at *browse.Call, which string) ([]byte, error) {
+func (q *request) bodyOf(c *timeline.Conversation, at *report.Call, which string) ([]byte, error) {
 	if which == "came" {
-		return browse.Came(q.Context(), q.Store, q.tenant, at)
+		return report.Came(q.Context(), q.Store, q.tenant, at)
 	}
-	return browse.Sent(q.Context(), q.Store, q.tenant, c.Name, at)
+	return report.Sent(q.Context(), q.Store, q.tenant, c.Name, at)
 }
 
 // difference is what differs between the bodies of two calls.
 type difference struct {
 	Call    int             `json:"call"`
 	With    string          `json:"with"`
-	Changes []browse.Change `json:"changes"`
+	Changes []report.Change `json:"changes"`
 }
 
 // Of a change in a difference, at most maxLines lines of maxLine bytes are returned.
@@ -171,7 +171,7 @@ func (q *request) diff() (any, error) {
 		return nil, err
 	}
 	with := q.URL.Query().Get("with")
-	out := &difference{Call: at.Number, With: "came", Changes: []browse.Change{}}
+	out := &difference{Call: at.Number, With: "came", Changes: []report.Change{}}
 	var before []byte
 	switch {
 	case with == "came" || with == "" && at.Number == 1:
@@ -193,7 +193,7 @@ func (q *request) diff() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, err := browse.Diff(before, after)
+	changes, err := report.Diff(before, after)
 	for i := range changes {
 		c := &changes[i]
 		c.Text, _ = withoutBase64(c.Text)
@@ -216,7 +216,7 @@ func (q *request) composition() (any, error) {
 		return nil, err
 	}
 	if at.Plan == "" && at.Sent != at.Came {
-		return nil, browse.ErrNotKept
+		return nil, report.ErrNotKept
 	}
 	w, err := composition.Read(q.Context(), q.Store, q.tenant, c.Name, at.ID, composition.Options{Models: q.models(), Calibration: scale})
 	if err == nil {

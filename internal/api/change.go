@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -104,7 +104,7 @@ func (q *request) undo() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if order.Plan == browse.Last || order.Plan == browse.Dash {
+	if order.Plan == report.Last || order.Plan == report.Dash {
 		order.Plan = ""
 	}
 	if order.Plan != "" {

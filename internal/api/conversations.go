@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/browse"
-	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -62,12 +62,12 @@ func (q *request) conversations() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := browse.Conversations(q.Context(), q.Store, q.tenant)
+	all, err := report.Conversations(q.Context(), q.Store, q.tenant)
 	if err != nil {
 		return nil, err
 	}
 	if project := query.Get("project"); project != "" {
-		all = slices.DeleteFunc(all, func(c browse.Listed) bool { return !browse.InProject(&c.Conversation, project) })
+		all = slices.DeleteFunc(all, func(c report.Listed) bool { return !report.InProject(&c.Conversation, project) })
 	}
 	words := strings.Fields(query.Get("search"))
 	if len(words) > 0 {
@@ -97,7 +97,7 @@ func (q *request) conversations() (any, error) {
 // place returns what the cursor after a conversation holds: the time of its last message
 // and its name, so that a list that changes between two pages loses none that stays where
 // it is; or its position among what a search found.
-func place(all []browse.Listed, i int, found bool) string {
+func place(all []report.Listed, i int, found bool) string {
 	if found {
 		return strconv.Itoa(i + 1)
 	}
@@ -105,7 +105,7 @@ func place(all []browse.Listed, i int, found bool) string {
 }
 
 // after returns the position of the first conversation of a page.
-func after(all []browse.Listed, p *page, found bool) (int, error) {
+func after(all []report.Listed, p *page, found bool) (int, error) {
 	if p.after == "" {
 		return 0, nil
 	}
@@ -118,7 +118,7 @@ func after(all []browse.Listed, p *page, found bool) (int, error) {
 		return int(min(n, int64(len(all)))), nil
 	}
 	said := time.UnixMicro(n)
-	i := slices.IndexFunc(all, func(c browse.Listed) bool {
+	i := slices.IndexFunc(all, func(c report.Listed) bool {
 		return c.Said.Before(said) || c.Said.Equal(said) && c.Name > name
 	})
 	if i < 0 {
@@ -129,7 +129,7 @@ func after(all []browse.Listed, p *page, found bool) (int, error) {
 
 // search returns the conversations that words lead to: first those that recall finds, by
 // word and by meaning, the best first, then those whose id, title or project has all words.
-func (q *request) search(all []browse.Listed, words []string) ([]browse.Listed, error) {
+func (q *request) search(all []report.Listed, words []string) ([]report.Listed, error) {
 	if len(all) == 0 {
 		return all, nil
 	}
@@ -138,16 +138,16 @@ func (q *request) search(all []browse.Listed, words []string) ([]browse.Listed, 
 	if err != nil {
 		return nil, err
 	}
-	var out []browse.Listed
+	var out []report.Listed
 	taken := map[string]bool{}
-	take := func(c *browse.Listed) {
+	take := func(c *report.Listed) {
 		if !taken[c.Name] {
 			taken[c.Name] = true
 			out = append(out, *c)
 		}
 	}
-	for _, h := range browse.Hits(found, all[0].Name) {
-		if i := slices.IndexFunc(all, func(c browse.Listed) bool { return c.Name == h.Conversation }); i >= 0 {
+	for _, h := range report.Hits(found, all[0].Name) {
+		if i := slices.IndexFunc(all, func(c report.Listed) bool { return c.Name == h.Conversation }); i >= 0 {
 			take(&all[i])
 		}
 	}
@@ -170,11 +170,11 @@ const searchBudget = 20_000
 // title returns the title of a conversation.
 func (q *request) title(c *timeline.Conversation) (string, error) {
 	return q.titles.get(q.tenant, c, func() (string, error) {
-		return browse.Title(q.Context(), q.Store, q.tenant, c)
+		return report.Title(q.Context(), q.Store, q.tenant, c)
 	})
 }
 
-func (q *request) describe(l *browse.Listed) (*conversation, error) {
+func (q *request) describe(l *report.Listed) (*conversation, error) {
 	c := &conversation{
 		ID: l.Name, Project: l.Project, Created: l.Created.UTC(), Last: l.Said.UTC(), Messages: l.Head.Depth,
 		UnknownModels: []string{}, Continues: l.Continues,
@@ -206,10 +206,10 @@ func (q *request) describe(l *browse.Listed) (*conversation, error) {
 	if err != nil || c.Calls > 0 {
 		return c, err
 	}
-	about, err := q.abouts.get(q.tenant, &l.Conversation, func() (browse.About, error) {
-		list, err := browse.Abouts(q.Context(), q.Store, q.tenant, []browse.Listed{*l}, q.models())
+	about, err := q.abouts.get(q.tenant, &l.Conversation, func() (report.About, error) {
+		list, err := report.Abouts(q.Context(), q.Store, q.tenant, []report.Listed{*l}, q.models())
 		if len(list) == 0 {
-			return browse.About{}, err
+			return report.About{}, err
 		}
 		return list[0], err
 	})
@@ -227,7 +227,7 @@ func (q *request) findNamed(ctx context.Context, name string) (*timeline.Convers
 	if name == "" || len(name) > timeline.MaxName {
 		return nil, notFound(hintList, "no such conversation")
 	}
-	c, err := browse.Find(ctx, q.Store, q.tenant, name)
+	c, err := report.Find(ctx, q.Store, q.tenant, name)
 	return &c, err
 }
 
@@ -241,7 +241,7 @@ func (q *request) conversation() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := q.describe(&browse.Listed{Conversation: *c, Said: said})
+	d, err := q.describe(&report.Listed{Conversation: *c, Said: said})
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +250,7 @@ func (q *request) conversation() (any, error) {
 	if out.Pins, err = q.pinned(ctx, c); err != nil {
 		return nil, err
 	}
-	plans, err := browse.PlanIDs(ctx, q.Store, q.tenant, c.Name)
+	plans, err := report.PlanIDs(ctx, q.Store, q.tenant, c.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -21,7 +21,7 @@ func (q *request) export() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := browse.NewExporter(q.Context(), q.Store, q.tenant, c.Name, c.Head)
+	x, err := report.NewExporter(q.Context(), q.Store, q.tenant, c.Name, c.Head)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (q *request) export() (any, error) {
 
 // exportChunk reads lines from a message on, and returns the message that follows them. It
 // takes memory for them.
-func (q *request) exportChunk(x *browse.Exporter, head timeline.Place, first int64) (chunk []byte, next int64, err error) {
+func (q *request) exportChunk(x *report.Exporter, head timeline.Place, first int64) (chunk []byte, next int64, err error) {
 	leave, err := q.slots.Enter(q.Context(), q.tenant)
 	if err != nil {
 		return nil, 0, err
@@ -63,7 +63,7 @@ func (q *request) exportChunk(x *browse.Exporter, head timeline.Place, first int
 		if len(chunk) > 0 && len(chunk)+len(raw) > exportChunk {
 			return errPageFull
 		}
-		chunk = append(append(chunk, browse.OnOneLine(raw)...), '\n')
+		chunk = append(append(chunk, report.OnOneLine(raw)...), '\n')
 		next = id + 1
 		return nil
 	})

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/browse"
-	"github.com/oriel-context/oriel/internal/composition"
-	"github.com/oriel-context/oriel/internal/usage"
+	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/composition"
+	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
@@ -93,11 +93,11 @@ func TestImportedSessionsHaveTheirOwnFigures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := browse.Conversations(t.Context(), w.store, timeline.Local)
+	list, err := report.Conversations(t.Context(), w.store, timeline.Local)
 	if err != nil {
 		t.Fatal(err)
 	}
-	abouts, err := browse.Abouts(t.Context(), w.store, timeline.Local, list, token.Builtin())
+	abouts, err := report.Abouts(t.Context(), w.store, timeline.Local, list, token.Builtin())
 	if err != nil || len(abouts) != 2 {
 		t.Fatal(abouts, err)
 	}

@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -105,7 +105,7 @@ func (q *request) recall() (any, error) {
 	}
 	where := recall.Where{Reach: cmp.Or(o.Scope, recall.ReachConversation)}
 	if o.Conversation == "" {
-		all, err := browse.Conversations(q.Context(), q.Store, q.tenant)
+		all, err := report.Conversations(q.Context(), q.Store, q.tenant)
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +154,7 @@ const (
 
 func newFound(r *recall.Result, own string) *found {
 	f := &found{Query: r.Query, Mode: r.Mode, TookMS: r.TookMS, Tokens: r.Tokens, Passages: []passage{}, Text: r.Text, Unembedded: r.Unembedded}
-	words := browse.NewMatcher(r.Query)
+	words := report.NewMatcher(r.Query)
 	for _, p := range r.Passages {
 		f.Passages = append(f.Passages, newPassage(p, own, words))
 	}
@@ -164,9 +164,9 @@ func newFound(r *recall.Result, own string) *found {
 // maxWords is how many words of a query are listed with a passage.
 const maxWords = 50
 
-func newPassage(p recall.Passage, own string, words *browse.Matcher) passage {
+func newPassage(p recall.Passage, own string, words *report.Matcher) passage {
 	out := passage{Passage: p, Words: []string{}}
-	out.Conversation, out.ID = browse.Origin(p.Block, own)
+	out.Conversation, out.ID = report.Origin(p.Block, own)
 	for _, s := range words.Find(p.Text) {
 		if word := p.Text[s[0]:s[1]]; len(out.Words) < maxWords && !slices.Contains(out.Words, word) {
 			out.Words = append(out.Words, word)
@@ -188,7 +188,7 @@ func explained(shown, all *recall.Result, o *recall.RecallOptions, own string) *
 			e.Floor = recall.DefaultDenseFloor
 		}
 	}
-	words := browse.NewMatcher(shown.Query)
+	words := report.NewMatcher(shown.Query)
 	seen, best := map[key]bool{}, 0.0
 	for _, p := range shown.Passages {
 		seen[key{p.Block, p.Part}] = true

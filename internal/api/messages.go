@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -135,7 +135,7 @@ func (q *request) message() (any, error) {
 			now.Verdict, now.Reason = b.Verdict, b.Reason
 		}
 		if now.Verdict != was {
-			if i := slices.IndexFunc(v.calls, func(c browse.Call) bool { return c.Plan == now.Plan }); i >= 0 {
+			if i := slices.IndexFunc(v.calls, func(c report.Call) bool { return c.Plan == now.Plan }); i >= 0 {
 				now.Call = v.calls[i].Number
 			}
 			out.History = append(out.History, now)
@@ -172,7 +172,7 @@ func (q *request) nameResults(ctx context.Context, v *view, m *message) error {
 
 // blockOf returns what a plan did to a message, or nil if it is sent as it came. The blocks
 // of a plan are in order.
-func blockOf(p *browse.Plan, id int64) *browse.Block {
+func blockOf(p *report.Plan, id int64) *report.Block {
 	for i := range p.Blocks {
 		if p.Blocks[i].ID == id {
 			return &p.Blocks[i]
@@ -184,11 +184,11 @@ func blockOf(p *browse.Plan, id int64) *browse.Block {
 // readMessages visits messages of a view. Texts are cut after most bytes; 0 means that they
 // are whole.
 func (q *request) readMessages(ctx context.Context, v *view, first, last int64, most int, visit func(message) error) error {
-	r, err := browse.NewReader(ctx, q.Store, q.tenant, v.conversation, v.head)
+	r, err := report.NewReader(ctx, q.Store, q.tenant, v.conversation, v.head)
 	if err != nil {
 		return err
 	}
-	verdicts := map[int64]*browse.Block{}
+	verdicts := map[int64]*report.Block{}
 	if v.plan != nil {
 		for i := range v.plan.Blocks {
 			if b := &v.plan.Blocks[i]; first <= b.ID && b.ID <= last {
@@ -196,7 +196,7 @@ func (q *request) readMessages(ctx context.Context, v *view, first, last int64, 
 			}
 		}
 	}
-	return r.Read(ctx, first, last, func(m *browse.Message) error {
+	return r.Read(ctx, first, last, func(m *report.Message) error {
 		out := message{
 			ID: m.ID, Time: m.Time, Role: m.Role, By: m.By(), Tokens: m.Tokens, Pinned: m.Pinned, Format: m.Format, Ref: m.Ref, Variants: m.Variants,
 		}

@@ -9,8 +9,8 @@ import (
 	"time"
 	_ "time/tzdata" // a machine may have no zones
 
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/report"
 )
 
 // integer returns a parameter that is a whole number from least to most, or fallback if it
@@ -55,7 +55,7 @@ func (q *request) since(now time.Time) (time.Time, error) {
 	if !q.URL.Query().Has("since") {
 		return time.Time{}, nil
 	}
-	t, err := browse.Since(text, now)
+	t, err := report.Since(text, now)
 	if err != nil || t.Year() < 0 || t.Year() > 9999 {
 		return t, badRequest("give a date, a time as 2026-11-01T15:04:05Z, or a span such as 24h or 7d", "parameter %q is %.60q", "since", text)
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/report"
 )
 
 // part is a part of a message. Images and files have a media type and a size, and no text.
@@ -24,7 +24,7 @@ type part struct {
 
 // partsOf returns the parts of a message, and whether texts are cut. Those inside of a
 // result follow it.
-func partsOf(m *browse.Message, most int) (out []part, cut bool) {
+func partsOf(m *report.Message, most int) (out []part, cut bool) {
 	out = []part{}
 	var add func(p *chat.Part)
 	text := func(s string) string {

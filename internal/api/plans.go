@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -40,7 +40,7 @@ type planDetail struct {
 	plan
 	Blocks   []block            `json:"blocks"`
 	Inserted []window.Insertion `json:"inserted"`
-	Spans    []browse.Span      `json:"spans"`
+	Spans    []report.Span      `json:"spans"`
 	Summary  window.Summary     `json:"summary"`
 }
 
@@ -55,7 +55,7 @@ type block struct {
 	Pinned  bool           `json:"pinned"`
 }
 
-func newPlan(p *browse.Plan, held map[string]bool) plan {
+func newPlan(p *report.Plan, held map[string]bool) plan {
 	return plan{
 		ID: p.ID, Time: p.Time, Policy: p.Policy, Mode: p.Mode, Model: p.Model, Budget: p.Budget, Low: p.Low,
 		TokensBefore: p.TokensBefore, TokensAfter: p.TokensAfter, Action: p.Action, Why: p.Why, Left: p.LeftIDs, LeftTokens: p.LeftTokens,
@@ -64,8 +64,8 @@ func newPlan(p *browse.Plan, held map[string]bool) plan {
 }
 
 // allPlans returns the plans of a conversation, oldest first.
-func (q *request) allPlans(ctx context.Context, c *timeline.Conversation) ([]browse.Plan, error) {
-	return q.Handler.plans.get(q.tenant, c, func() ([]browse.Plan, error) { return browse.Plans(ctx, q.Store, q.tenant, c) })
+func (q *request) allPlans(ctx context.Context, c *timeline.Conversation) ([]report.Plan, error) {
+	return q.Handler.plans.get(q.tenant, c, func() ([]report.Plan, error) { return report.Plans(ctx, q.Store, q.tenant, c) })
 }
 
 // held returns the ids and names of the plans of a conversation that are undone.
@@ -130,7 +130,7 @@ func (q *request) plan() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	spans, err := browse.Spans(ctx, q.Store, q.tenant, c, p)
+	spans, err := report.Spans(ctx, q.Store, q.tenant, c, p)
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +142,12 @@ func (q *request) plan() (any, error) {
 }
 
 // planOf returns the plan that a person means by a name.
-func planOf(plans []browse.Plan, name string) (*browse.Plan, error) {
+func planOf(plans []report.Plan, name string) (*report.Plan, error) {
 	ids := make([]string, len(plans))
 	for i := range plans {
 		ids[i] = plans[i].ID
 	}
-	i, err := browse.PlanOf(ids, name)
+	i, err := report.PlanOf(ids, name)
 	if err != nil {
 		return nil, notFound("GET …/plans lists the plans", "no such plan: %s", short(name))
 	}

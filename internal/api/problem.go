@@ -8,9 +8,9 @@ import (
 	"net/http"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -50,7 +50,7 @@ func problemOf(err error) *problem {
 	case errors.As(err, &p):
 		return p
 	case errors.Is(err, timeline.ErrNoConversation), errors.Is(err, timeline.ErrNoPlace):
-		var missing *browse.Missing
+		var missing *report.Missing
 		if errors.As(err, &missing) && missing.Many > 0 {
 			return notFound("give more of the id", "%s", clip.To(missing.Error(), clip.Text))
 		}
@@ -68,7 +68,7 @@ func problemOf(err error) *problem {
 			}
 		}
 		return p
-	case errors.Is(err, call.ErrPlanGone), errors.Is(err, browse.ErrNotKept):
+	case errors.Is(err, call.ErrPlanGone), errors.Is(err, report.ErrNotKept):
 		return notFound("later calls are kept; GET …/calls lists them", "%s", clip.To(err.Error(), clip.Text))
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return newProblem(http.StatusServiceUnavailable, "try again, or ask for less", "the work was given up before it ended")

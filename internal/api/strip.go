@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -100,16 +100,16 @@ func (q *request) strip() (any, error) {
 // view is a conversation as one of its calls showed it.
 type view struct {
 	conversation *timeline.Conversation
-	calls        []browse.Call
-	call         *browse.Call // nil if none was recorded
+	calls        []report.Call
+	call         *report.Call // nil if none was recorded
 	// head is where the branch ends that has the call; branch reports that the
 	// conversation has left it.
 	head   timeline.Place
 	branch bool
 	// plans are those of the branch, plan is that of the call, nil if everything was sent
 	// as it came.
-	plans []browse.Plan
-	plan  *browse.Plan
+	plans []report.Plan
+	plan  *report.Plan
 }
 
 // viewAt returns the view that the request means: that of the parameter call, or of the
@@ -124,7 +124,7 @@ func (q *request) viewAt(ctx context.Context) (*view, error) {
 		return nil, err
 	}
 	name := q.URL.Query().Get("call")
-	if len(v.calls) == 0 && (name == "" || name == browse.Last) {
+	if len(v.calls) == 0 && (name == "" || name == report.Last) {
 		v.plans, err = q.allPlans(ctx, c)
 		if len(v.plans) > 0 { // of a conversation of items
 			v.plan = &v.plans[len(v.plans)-1]
@@ -143,12 +143,12 @@ func (q *request) viewAt(ctx context.Context) (*view, error) {
 		v.head, v.branch = v.call.At(), true
 		then := *c
 		then.Head = v.head
-		v.plans, err = browse.Plans(ctx, q.Store, q.tenant, &then)
+		v.plans, err = report.Plans(ctx, q.Store, q.tenant, &then)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(v.plans, func(p browse.Plan) bool { return v.call.Plan != "" && p.ID == v.call.Plan }); i >= 0 {
+	if i := slices.IndexFunc(v.plans, func(p report.Plan) bool { return v.call.Plan != "" && p.ID == v.call.Plan }); i >= 0 {
 		v.plan = &v.plans[i]
 	}
 	return v, nil
@@ -156,18 +156,18 @@ func (q *request) viewAt(ctx context.Context) (*view, error) {
 
 // outline returns the messages of a view in short. It extends the last outline of the
 // conversation.
-func (q *request) outline(ctx context.Context, v *view) (*browse.Outline, error) {
+func (q *request) outline(ctx context.Context, v *view) (*report.Outline, error) {
 	known := q.strips.last(q.tenant, v.conversation.Name)
 	if v.branch {
-		return browse.ReadOutline(ctx, q.Store, q.tenant, v.head, known)
+		return report.ReadOutline(ctx, q.Store, q.tenant, v.head, known)
 	}
-	return q.strips.get(q.tenant, v.conversation, func() (*browse.Outline, error) {
-		return browse.ReadOutline(ctx, q.Store, q.tenant, v.head, known)
+	return q.strips.get(q.tenant, v.conversation, func() (*report.Outline, error) {
+		return report.ReadOutline(ctx, q.Store, q.tenant, v.head, known)
 	})
 }
 
 // verdictsOf returns what a plan did to messages up to one, in order.
-func verdictsOf(p *browse.Plan, upto int64) []verdicts {
+func verdictsOf(p *report.Plan, upto int64) []verdicts {
 	out := []verdicts{}
 	var first, last int64
 	var was window.Verdict
@@ -192,7 +192,7 @@ func verdictsOf(p *browse.Plan, upto int64) []verdicts {
 }
 
 // recalledBy returns the passages that a plan brought back.
-func recalledBy(p *browse.Plan, own string) []recalled {
+func recalledBy(p *report.Plan, own string) []recalled {
 	out := []recalled{}
 	for _, in := range p.Inserted {
 		if in.Kind != "recall" {
@@ -200,7 +200,7 @@ func recalledBy(p *browse.Plan, own string) []recalled {
 		}
 		blocks := strings.Fields(in.Block)
 		for _, b := range blocks {
-			name, id := browse.Origin(b, own)
+			name, id := report.Origin(b, own)
 			out = append(out, recalled{int64(in.Into), name, id, in.Tokens / len(blocks)})
 		}
 		if len(blocks) == 0 {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/browse"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -76,7 +76,7 @@ func (t *tools) undo(ctx context.Context, r *request, in *undoInput) (*undoOutpu
 	}
 	plan := in.Plan
 	if plan != "" {
-		if plan, err = browse.FindPlan(ctx, c, plan); err != nil {
+		if plan, err = report.FindPlan(ctx, c, plan); err != nil {
 			return nil, err
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/voice"
 )
 
@@ -56,7 +56,7 @@ func (t *tools) directives(ctx context.Context, r *request, in *directivesInput)
 		return nil, err
 	}
 	w, err := t.where(ctx, r, place)
-	if errors.Is(err, browse.ErrEmpty) {
+	if errors.Is(err, report.ErrEmpty) {
 		return &directivesOutput{Note: emptyNote, Directives: []directive{}}, nil
 	}
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/internal/report"
 )
 
 type listInput struct {
@@ -37,7 +37,7 @@ func (o *listOutput) text() string {
 		c := &o.Conversations[i]
 		line := fmt.Sprintf("%s, %d messages, last used %s", quote.Label(c.Conversation), c.Messages, c.Last)
 		if c.Project != "" {
-			line += ", project " + browse.Line(c.Project, maxTitle)
+			line += ", project " + report.Line(c.Project, maxTitle)
 		}
 		if c.Own {
 			line += ", your own"
@@ -79,12 +79,12 @@ func (t *tools) list(ctx context.Context, r *request, in *listInput) (*listOutpu
 // conversations returns the newest conversations, and how many there are. Private ones of
 // others are left out.
 func (t *tools) conversations(ctx context.Context, r *request, project string, since time.Time, limit int) (list []listed, total int, err error) {
-	all, err := browse.Conversations(ctx, r.Store, t.o.Tenant)
+	all, err := report.Conversations(ctx, r.Store, t.o.Tenant)
 	if err != nil {
 		return nil, 0, err
 	}
 	if len(all) > 0 { // an empty history has no project
-		if all, err = browse.Choose(all, project, since); err != nil {
+		if all, err = report.Choose(all, project, since); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -101,12 +101,12 @@ func (t *tools) conversations(ctx context.Context, r *request, project string, s
 			hidden++
 			continue
 		}
-		title, err := browse.Title(ctx, r.Store, t.o.Tenant, &c.Conversation)
+		title, err := report.Title(ctx, r.Store, t.o.Tenant, &c.Conversation)
 		if err != nil {
 			return nil, 0, err
 		}
 		list = append(list, listed{
-			Conversation: c.Name, Title: browse.Line(quote.Disarm(title), maxTitle), Project: c.Project, Messages: c.Head.Depth,
+			Conversation: c.Name, Title: report.Line(quote.Disarm(title), maxTitle), Project: c.Project, Messages: c.Head.Depth,
 			Last: c.Said.UTC().Format(time.RFC3339), Own: c.Name == r.own,
 		})
 	}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -75,13 +75,13 @@ var errFull = errors.New("the answer is full")
 
 // messages reads messages as far as an answer has room, from an offset of the first on.
 func (t *tools) messages(ctx context.Context, r *request, c *timeline.Conversation, from, to int64, offset int) (*readOutput, error) {
-	reader, err := browse.NewReader(ctx, r.Store, t.o.Tenant, c, c.Head)
+	reader, err := report.NewReader(ctx, r.Store, t.o.Tenant, c, c.Head)
 	if err != nil {
 		return nil, err
 	}
 	out := &readOutput{Conversation: c.Name, Messages: []said{}}
 	room, next, goOn, length := maxText, from, 0, 0
-	err = reader.Read(ctx, from, to, func(m *browse.Message) error {
+	err = reader.Read(ctx, from, to, func(m *report.Message) error {
 		text := m.Text
 		if m.ID == from && offset > 0 {
 			length = len(text)

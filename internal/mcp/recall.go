@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
 )
@@ -70,7 +70,7 @@ func moment(name, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	t, err := browse.Since(text, now)
+	t, err := report.Since(text, now)
 	if err != nil {
 		return t, mistakef("%s: %w", name, err)
 	}
@@ -84,8 +84,8 @@ const vectorWait = 3 * time.Second
 const emptyNote = "The history is empty: nothing was recorded yet."
 
 // place returns the part of the history that the arguments conversation and scope name.
-func (t *tools) place(r *request, conversation, scope string) (browse.Place, error) {
-	p := browse.Place{Conversation: cmp.Or(conversation, r.own), Reach: recall.Reach(cmp.Or(scope, "conversation"))}
+func (t *tools) place(r *request, conversation, scope string) (report.Place, error) {
+	p := report.Place{Conversation: cmp.Or(conversation, r.own), Reach: recall.Reach(cmp.Or(scope, "conversation"))}
 	switch {
 	case p.Conversation != "":
 		return p, nil
@@ -100,7 +100,7 @@ func (t *tools) place(r *request, conversation, scope string) (browse.Place, err
 }
 
 // where finds the conversations of a place.
-func (t *tools) where(ctx context.Context, r *request, p browse.Place) (recall.Where, error) {
+func (t *tools) where(ctx context.Context, r *request, p report.Place) (recall.Where, error) {
 	if p.Conversation != "" {
 		c, err := t.find(ctx, r, p.Conversation)
 		if err != nil {
@@ -108,7 +108,7 @@ func (t *tools) where(ctx context.Context, r *request, p browse.Place) (recall.W
 		}
 		p.Conversation = c.Name
 	}
-	return browse.Where(ctx, r.Store, t.o.Tenant, p)
+	return report.Where(ctx, r.Store, t.o.Tenant, p)
 }
 
 func (t *tools) recall(ctx context.Context, r *request, in *recallInput) (*recallOutput, error) {
@@ -129,7 +129,7 @@ func (t *tools) recall(ctx context.Context, r *request, in *recallInput) (*recal
 		return nil, err
 	}
 	w, err := t.where(ctx, r, place)
-	if errors.Is(err, browse.ErrEmpty) {
+	if errors.Is(err, report.ErrEmpty) {
 		return &recallOutput{Note: emptyNote, Passages: []passage{}}, nil
 	}
 	if err != nil {
@@ -142,7 +142,7 @@ func (t *tools) recall(ctx context.Context, r *request, in *recallInput) (*recal
 			return nil, err
 		}
 		s.caller = own.Name
-		if s.window, err = browse.NewestWindow(ctx, r.Store, t.o.Tenant, &own); err != nil {
+		if s.window, err = report.NewestWindow(ctx, r.Store, t.o.Tenant, &own); err != nil {
 			return nil, err
 		}
 	}
@@ -159,9 +159,9 @@ type search struct {
 	// caller is the conversation of the agent that calls, or "". window is what the agent has
 	// in view; nil if that is not known, or not sure.
 	caller string
-	window *browse.Window
+	window *report.Window
 	// best is the best hit if some hits are left out because the agent has them in view.
-	best *browse.Hit
+	best *report.Hit
 }
 
 // has reports whether the agent has a message in view.
@@ -174,7 +174,7 @@ const maxInWindow = 8
 
 // inWindow returns the ids of the hits that the agent has in view, the nearest first, and
 // leaves such messages out of later searches.
-func (s *search) inWindow(hits []browse.Hit) (ids []int64) {
+func (s *search) inWindow(hits []report.Hit) (ids []int64) {
 	for i := range hits {
 		if s.has(hits[i].Conversation, hits[i].ID) && len(ids) < maxInWindow {
 			ids = append(ids, hits[i].ID)
@@ -182,7 +182,7 @@ func (s *search) inWindow(hits []browse.Hit) (ids []int64) {
 	}
 	if len(ids) > 0 {
 		s.best = &hits[0]
-		s.options.Exclude = func(block string) bool { return s.has(browse.Origin(block, s.where.Conversation)) }
+		s.options.Exclude = func(block string) bool { return s.has(report.Origin(block, s.where.Conversation)) }
 	}
 	return ids
 }
@@ -190,15 +190,15 @@ func (s *search) inWindow(hits []browse.Hit) (ids []int64) {
 // hits returns what is found within a number of tokens and near enough, the best first, and
 // how many tokens were found. What is in view counts for what is near enough, also if it is
 // left out.
-func (s *search) hits(ctx context.Context, budget int) (hits []browse.Hit, tokens int, err error) {
+func (s *search) hits(ctx context.Context, budget int) (hits []report.Hit, tokens int, err error) {
 	s.options.Budget = budget
 	found, err := s.Recall(ctx, s.where, s.query, s.options)
 	if err != nil {
 		return nil, 0, err
 	}
-	hits = browse.BestMatches(browse.Hits(found, s.where.Conversation), found.Mode)
+	hits = report.BestMatches(report.Hits(found, s.where.Conversation), found.Mode)
 	if s.best != nil {
-		hits = browse.Beside(s.best, hits)
+		hits = report.Beside(s.best, hits)
 	}
 	return hits, found.Tokens, nil
 }
@@ -222,7 +222,7 @@ func (s *search) run(ctx context.Context) (*recallOutput, error) {
 		}
 		total = max(total, len(all))
 	}
-	counter, left := browse.TextCounter(), s.budget-noteTokens
+	counter, left := report.TextCounter(), s.budget-noteTokens
 	for i := range hits {
 		p := newPassage(&hits[i])
 		n := counter.Text(p.text()).Tokens + 2
@@ -242,7 +242,7 @@ func (s *search) run(ctx context.Context) (*recallOutput, error) {
 // noteTokens is what is left of a budget for the note.
 const noteTokens = 110
 
-func newPassage(h *browse.Hit) passage {
+func newPassage(h *report.Hit) passage {
 	p := passage{Conversation: h.Conversation, ID: h.ID, Role: quote.Label(h.Role), Quote: quote.Text("", h.Text)}
 	if h.Tool {
 		p.Role = "tool"

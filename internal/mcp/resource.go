@@ -10,8 +10,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/quote"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -57,7 +57,7 @@ func (t *tools) listResources(ctx context.Context, req *sdk.ListResourcesRequest
 		c := &list[i]
 		out.Resources = append(out.Resources, &sdk.Resource{
 			URI: resourcePrefix + url.PathEscape(c.Conversation), Name: c.Conversation, Title: c.Title, MIMEType: mimeText,
-			Description: strings.TrimSuffix(fmt.Sprintf("%d messages, last used %s, %s", c.Messages, c.Last, browse.Line(c.Project, maxTitle)), ", "),
+			Description: strings.TrimSuffix(fmt.Sprintf("%d messages, last used %s, %s", c.Messages, c.Last, report.Line(c.Project, maxTitle)), ", "),
 		})
 	}
 	return out, nil
@@ -101,13 +101,13 @@ const mostNewest = 50
 
 // newest returns the first of the newest messages that fit into one answer.
 func (t *tools) newest(ctx context.Context, r *request, c *timeline.Conversation) (int64, error) {
-	reader, err := browse.NewReader(ctx, r.Store, t.o.Tenant, c, c.Head)
+	reader, err := report.NewReader(ctx, r.Store, t.o.Tenant, c, c.Head)
 	if err != nil {
 		return 0, err
 	}
 	from := max(1, c.Head.Depth-mostNewest+1)
 	var sizes []int
-	if err := reader.Read(ctx, from, c.Head.Depth, func(m *browse.Message) error {
+	if err := reader.Read(ctx, from, c.Head.Depth, func(m *report.Message) error {
 		sizes = append(sizes, answerBytes(quote.Text("", m.Text)))
 		return nil
 	}); err != nil {

@@ -11,8 +11,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/browse"
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -127,8 +127,8 @@ func (t *tools) find(ctx context.Context, r *request, name string) (timeline.Con
 	if name == "" {
 		return timeline.Conversation{}, mistakef("conversation is missing: give the id of one; list_conversations shows them")
 	}
-	c, err := browse.Find(ctx, r.Store, t.o.Tenant, name)
-	var missing *browse.Missing
+	c, err := report.Find(ctx, r.Store, t.o.Tenant, name)
+	var missing *report.Missing
 	if errors.As(err, &missing) {
 		missing.Near = slices.DeleteFunc(missing.Near, func(name string) bool {
 			hides, err := t.hides(ctx, r, name)
@@ -181,8 +181,8 @@ func mistakef(format string, args ...any) error { return mistake{fmt.Errorf(form
 // explain returns an error in the words of the tools.
 func (t *tools) explain(err error) error {
 	var said mistake
-	var missing *browse.Missing
-	var project *browse.UnknownProject
+	var missing *report.Missing
+	var project *report.UnknownProject
 	switch {
 	case err == nil:
 		return nil

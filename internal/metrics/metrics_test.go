@@ -18,7 +18,7 @@ import (
 	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/metrics"
 	"github.com/oriel-context/oriel/internal/proxy"
-	"github.com/oriel-context/oriel/internal/quality"
+	"github.com/oriel-context/oriel/internal/report/quality"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 

@@ -3,7 +3,7 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/oriel-context/oriel/internal/quality"
+	"github.com/oriel-context/oriel/internal/report/quality"
 )
 
 // qualityCounter counts one of the measures.

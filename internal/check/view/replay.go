@@ -9,7 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/check/kit"
-	"github.com/oriel-context/oriel/internal/quality"
+	"github.com/oriel-context/oriel/internal/report/quality"
 	"github.com/oriel-context/oriel/internal/test/transcript"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/quality"
+	"github.com/oriel-context/oriel/internal/report/quality"
 )
 
 // tally holds the measurements of some sessions.

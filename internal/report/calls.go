@@ -1,0 +1,146 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/report/usage"
+	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/timeline"
+)
+
+// Call is a call that was recorded. Its JSON form is that of oriel show --calls --json.
+type Call struct {
+	// Number is its place among the calls of the conversation, from 1 on; ID identifies
+	// it in logs.
+	Number int    `json:"call"`
+	ID     string `json:"id"`
+	// Last is the id of the last message of the request.
+	Last  int64     `json:"last"`
+	Began time.Time `json:"time"`
+	Model string    `json:"model"`
+	// Came and Sent are the tokens of the prompt as it came and as it was sent.
+	Came   int    `json:"came"`
+	Sent   int    `json:"sent"`
+	Plan   string `json:"plan,omitempty"`
+	Status int    `json:"status,omitempty"`
+	Error  string `json:"error,omitempty"`
+	// RetryAfter is the header of that name of an answer that is an error.
+	RetryAfter string       `json:"retry_after,omitempty"`
+	Usage      *event.Usage `json:"usage,omitempty"`
+
+	// Profile, Budget and Limit are its profile, the size that this wants, and what the
+	// model accepts or the call asks for. FirstMS and MS are how long the first byte of
+	// the answer and all of it took.
+	Profile       string  `json:"-"`
+	Budget, Limit int     `json:"-"`
+	FirstMS, MS   float64 `json:"-"`
+
+	record timeline.Record
+	// before and head are those of call.Stored; side reports that another agent made
+	// the call, managed that the provider may have removed something from the window.
+	before, head  int64
+	side, managed bool
+}
+
+// At returns the place of the last message of the request.
+func (c *Call) At() timeline.Place { return c.record.At }
+
+// Calls returns the recorded calls of a conversation in the order in which they began. A
+// call is written when it ends, or later.
+func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation) ([]Call, error) {
+	records, err := s.Records(ctx, tenant, c.Name, "call", "")
+	if err != nil {
+		return nil, err
+	}
+	plans, err := PlanIDs(ctx, s, tenant, c.Name)
+	if err != nil {
+		return nil, err
+	}
+	calls := []Call{}
+	for i := range records {
+		if strings.HasPrefix(records[i].Key, usage.Imported) {
+			continue
+		}
+		r, err := call.Decode(&records[i])
+		if err != nil {
+			return nil, err
+		}
+		calls = append(calls, Call{
+			ID: records[i].Key, Last: records[i].At.Depth, Began: r.Began.UTC(), Model: r.Model, Came: r.Came, Sent: r.Tokens,
+			Plan: cmp.Or(plans[r.Plan], r.Plan), Status: r.Status, Error: r.Error, RetryAfter: r.RetryAfter, Usage: r.Usage, record: records[i],
+			Profile: r.Profile, Budget: r.Wish, Limit: r.Hard, FirstMS: r.FirstMS, MS: r.MS, before: int64(r.Before), head: int64(r.Head), side: r.Thread == thread.Side, managed: r.Managed != "",
+		})
+	}
+	slices.SortStableFunc(calls, func(a, b Call) int { return a.Began.Compare(b.Began) })
+	for i := range calls {
+		calls[i].Number = i + 1
+	}
+	return calls, nil
+}
+
+// PlanIDs returns the ids of plans by their names and ids: calls of version 1 have names.
+func PlanIDs(ctx context.Context, s timeline.Store, tenant, conversation string) (map[string]string, error) {
+	plans, err := timeline.Notes{Store: s, Tenant: tenant, Conversation: conversation}.Plans(ctx)
+	ids := map[string]string{}
+	for i := range plans {
+		ids[plans[i].Name], ids[plans[i].ID] = plans[i].ID, plans[i].ID
+	}
+	return ids, err
+}
+
+// CallOf returns the index of the call that a person means: the newest by "", Last or Dash;
+// by its number; by its id; or by the beginning of its id, if no other begins so.
+func CallOf(calls []Call, name string) (int, error) {
+	if len(calls) == 0 {
+		return 0, fmt.Errorf("no call was recorded: oriel run and oriel serve record them")
+	}
+	if name == "" || name == Last || name == Dash {
+		return len(calls) - 1, nil
+	}
+	ids := make([]string, len(calls))
+	for i := range calls {
+		if ids[i] = calls[i].ID; ids[i] == name {
+			return i, nil
+		}
+	}
+	if n, err := strconv.Atoi(name); err == nil && 0 < n && n <= len(calls) {
+		return n - 1, nil
+	}
+	if found := newNameIndex(ids).begin(name); len(found) == 1 {
+		return slices.Index(ids, found[0]), nil
+	}
+	return 0, fmt.Errorf("no call is called %s: there are calls 1 to %d, oriel show CONVERSATION --calls lists them", strconv.Quote(clip.To(name, 40)), len(calls))
+}
+
+// ErrNotKept: a call was sent by a view that was not stored, because its plan could not be
+// made in time or failed.
+var ErrNotKept = errors.New("the call was fitted without a plan, and its body is not stored")
+
+// Sent returns the body that was sent at a call, without credentials. It returns ErrNotKept
+// or call.ErrPlanGone if the body is not known.
+func Sent(ctx context.Context, s timeline.Store, tenant, conversation string, c *Call) ([]byte, error) {
+	if c.Plan == "" && c.Sent != c.Came {
+		return nil, fmt.Errorf("call %d: %w", c.Number, ErrNotKept)
+	}
+	_, body, err := call.ReadSent(ctx, s, tenant, conversation, &c.record, call.SentOptions{})
+	return body, err
+}
+
+// Came returns the body of a call as it came, without credentials.
+func Came(ctx context.Context, s timeline.Store, tenant string, c *Call) ([]byte, error) {
+	stored, err := call.Read(ctx, s, tenant, &c.record)
+	if err != nil {
+		return nil, err
+	}
+	return stored.Body, nil
+}
