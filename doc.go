@@ -2,7 +2,8 @@
 // history: history is append-only, a window is a view of it, and a plan records how the
 // view was made. There are three ways to use it.
 //
-// Items: a [Conversation] of an [Engine] stores Items and composes Views of them:
+// Items: a [Conversation] of an [Engine] stores Items and composes Views of them. (One that
+// consists of calls has the same methods, as far as they make sense there.)
 //
 //	e, err := oriel.Open(ctx, oriel.Config{Dir: dir})  // or Config{}: in memory
 //	c, err := e.Conversation(ctx, "id")

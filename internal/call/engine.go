@@ -276,10 +276,10 @@ func (r *Engine) Begin(ctx context.Context, c *Request) *Call {
 	if _, err := askedBudget(c.Header); err != nil {
 		r.event(event.Event{Kind: event.Budget, Tenant: c.Tenant, Call: c.ID, Model: body.Model, Error: secret.Of(c.Header, c.Query).Clean(err.Error())})
 	}
-	rec, err := r.guarded(ctx, c, body, cur)
+	begun, err := r.guarded(ctx, c, body, cur)
 	if err == nil {
-		r.running.begin(rec)
-		return rec
+		r.running.begin(begun)
+		return begun
 	}
 	r.failOpen(event.OpenPlan, c, "", err)
 	return &Call{engine: r, unrecorded: true, other: r.unseen(ctx, c, body, cur)}
@@ -296,13 +296,13 @@ func (r *Engine) unseen(ctx context.Context, c *Request, body *wire.Body, cur *t
 	if cur.profile(c) == "off" || len(chain) == 0 {
 		return nil
 	}
-	rec := &Call{engine: r, tuning: cur, request: c, body: body, model: cur.o.Models.Lookup(body.Model), chain: chain, began: r.o.Now()}
-	rec.fallbackUnknown(ctx)
-	return rec.Body()
+	begun := &Call{engine: r, tuning: cur, request: c, body: body, model: cur.o.Models.Lookup(body.Model), chain: chain, began: r.o.Now()}
+	begun.fallbackUnknown(ctx)
+	return begun.Body()
 }
 
 // guarded is begin with panics returned as errors.
-func (r *Engine) guarded(ctx context.Context, c *Request, body *wire.Body, cur *tuning) (rec *Call, err error) {
+func (r *Engine) guarded(ctx context.Context, c *Request, body *wire.Body, cur *tuning) (begun *Call, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("a panic: %v", p)
@@ -332,15 +332,15 @@ func askedBudget(h http.Header) (int, error) {
 
 func (r *Engine) begin(ctx context.Context, c *Request, body *wire.Body, cur *tuning) (*Call, error) {
 	system, chain := chainOf(body)
-	rec := &Call{engine: r, tuning: cur, request: c, body: body, model: cur.o.Models.Lookup(body.Model), system: system, chain: chain, began: r.o.Now()}
+	begun := &Call{engine: r, tuning: cur, request: c, body: body, model: cur.o.Models.Lookup(body.Model), system: system, chain: chain, began: r.o.Now()}
 	if len(chain) == 0 {
 		return nil, errors.New("the request has no messages: what its provider holds of it is not seen here")
 	}
-	rec.hints = hintsOf(c.Header, body.Hints, rec.secrets)
-	rec.counted, rec.written = make(chan struct{}), make(chan struct{})
+	begun.hints = hintsOf(c.Header, body.Hints, begun.secrets)
+	begun.counted, begun.written = make(chan struct{}), make(chan struct{})
 	request := &thread.Request{
-		Tenant: c.Tenant, Hints: rec.hints, Previous: body.Hints.Previous, Held: body.Hints.Conversation != "", Sketch: r.sketches.lookUp(thread.Prompt(&body.Request)),
-		Retry: retries(c.Header), Messages: chain, Now: rec.began,
+		Tenant: c.Tenant, Hints: begun.hints, Previous: body.Hints.Previous, Held: body.Hints.Conversation != "", Sketch: r.sketches.lookUp(thread.Prompt(&body.Request)),
+		Retry: retries(c.Header), Messages: chain, Now: begun.began,
 	}
 	off := cur.profile(c) == "off"
 	wait := r.storeWait()
@@ -350,40 +350,40 @@ func (r *Engine) begin(ctx context.Context, c *Request, body *wire.Body, cur *tu
 	reads, cancel := context.WithTimeout(ctx, wait) // all reads of the store
 	defer cancel()
 	looked := r.stageBegins()
-	err := rec.find(reads, request)
+	err := begun.find(reads, request)
 	r.stageEnds(c.ID, StageFind, looked)
 	if err != nil {
 		if !off {
 			r.noteStore(err)
 		}
-		rec.found = make(chan struct{})
+		begun.found = make(chan struct{})
 		if !off || !errors.Is(err, context.DeadlineExceeded) {
 			r.report(event.OpenFind, c, "", fmt.Errorf("%w; it is looked for while the call goes on", err))
-			rec.fellBack = true
+			begun.fellBack = true
 		}
-		defer func() { go rec.findLate(request) }()
+		defer func() { go begun.findLate(request) }()
 	} else {
-		if rec.thread.Elsewhere {
+		if begun.thread.Elsewhere {
 			r.reread(reads)
 		}
-		r.asked.request(c.Tenant, rec.thread.Conversation, body.Tools)
+		r.asked.request(c.Tenant, begun.thread.Conversation, body.Tools)
 	}
 	if off {
-		if len(c.Body) <= countAtOnce && rec.canCount() {
-			rec.countBeside()
+		if len(c.Body) <= countAtOnce && begun.canCount() {
+			begun.countBeside()
 		} else {
-			go rec.countBeside()
+			go begun.countBeside()
 		}
-		return rec, nil
+		return begun, nil
 	}
-	defer close(rec.counted)
+	defer close(begun.counted)
 	if err != nil {
-		rec.fallbackUnknown(ctx)
-	} else if err := rec.guardedShow(ctx, reads); err != nil {
-		r.report(event.OpenPlan, c, rec.thread.Conversation, err)
-		rec.fallback(ctx)
+		begun.fallbackUnknown(ctx)
+	} else if err := begun.guardedShow(ctx, reads); err != nil {
+		r.report(event.OpenPlan, c, begun.thread.Conversation, err)
+		begun.fallback(ctx)
 	}
-	return rec, nil
+	return begun, nil
 }
 
 // retries reports whether a header says that a vendor's SDK repeats a request.

@@ -107,7 +107,7 @@ func (x *roundTrip) read() ([]byte, error) {
 		return nil, errors.Join(err, x.in.Body.Close())
 	}
 	if len(raw) > MaxBody {
-		x.out.Body = joined{io.MultiReader(bytes.NewReader(raw), x.in.Body), x.in.Body}
+		x.out.Body = send.Continued(raw, x.in.Body, x.in.Body)
 		x.engine.Unseen(x.tenant, x.id, fmt.Sprintf("its body has more than %d bytes", MaxBody))
 		return nil, nil
 	}
@@ -138,12 +138,6 @@ func decode(encoding string, raw []byte) ([]byte, error) {
 		err = fmt.Errorf("it has more than %d bytes", MaxBody)
 	}
 	return body, err
-}
-
-// joined is the part of a body that was read, followed by the rest.
-type joined struct {
-	io.Reader
-	io.Closer
 }
 
 // send sends the call, again with less if it is refused, and has the reply recorded.

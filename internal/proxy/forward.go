@@ -1,13 +1,11 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -195,7 +193,7 @@ func (x *exchange) take(out *http.Request) (raw []byte, passed string, ok bool) 
 	}
 	if !whole {
 		if len(raw) > 0 {
-			out.Body = joined{io.MultiReader(bytes.NewReader(raw), &x.body), &x.body}
+			out.Body = send.Continued(raw, &x.body, &x.body)
 		}
 		return nil, passed, true
 	}
@@ -229,12 +227,6 @@ func (x *exchange) Again() bool { return x.guard != nil && x.guard.again() }
 
 // Refused implements send.Call.
 func (x *exchange) Refused(status int, body []byte) []byte { return x.guard.refused(status, body) }
-
-// joined is the part of a body that was read, and the rest.
-type joined struct {
-	io.Reader
-	io.Closer
-}
 
 // pass notes that a call passes through unseen.
 func (x *exchange) pass(reason string) {

@@ -53,8 +53,12 @@ func textOf(res *http.Response) []byte {
 
 // putBack makes an answer's body begin again with what was read of it.
 func putBack(res *http.Response, read []byte) {
-	rest := res.Body
-	res.Body = joined{io.MultiReader(bytes.NewReader(read), rest), rest}
+	res.Body = Continued(read, res.Body, res.Body)
+}
+
+// Continued returns a body that begins with what was read of it and goes on with rest.
+func Continued(read []byte, rest io.Reader, closer io.Closer) io.ReadCloser {
+	return joined{io.MultiReader(bytes.NewReader(read), rest), closer}
 }
 
 // joined is the part of a body that was read, followed by the rest.

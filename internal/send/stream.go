@@ -38,7 +38,7 @@ func streamRefusal(res *http.Response, wait time.Duration) []byte {
 		case m := <-more:
 			head, err = append(head, m.p...), m.err
 		case <-late.C:
-			res.Body = joined{io.MultiReader(bytes.NewReader(head), &awaited{from: more}, res.Body), res.Body}
+			res.Body = Continued(head, io.MultiReader(&awaited{from: more}, res.Body), res.Body)
 			return nil
 		}
 		failed, sure := beginsWithError(head, byLine)
