@@ -127,7 +127,9 @@ func (l *Ledger) Price(c *Call) Price {
 	if s.cut = s.cut || c.Came > c.Sent; s.cut {
 		prompt, had := p.Usage.Prompt()+max(0, c.Came-c.Sent), s.whole
 		if c.Repeats != nil && c.Came > 0 {
-			had = cacheable(&m.Cache, int(hit*float64(prompt)*float64(c.Repeats.Came)/float64(c.Came)))
+			repeated := float64(prompt) * float64(c.Repeats.Came) / float64(c.Came)
+			// What was read of what was sent shows what the provider caches, whatever its rules say.
+			had = max(cacheable(&m.Cache, int(hit*repeated)), min(p.Usage.CacheRead, int(repeated)))
 		}
 		switch {
 		case !s.cached:

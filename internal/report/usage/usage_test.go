@@ -92,6 +92,23 @@ func TestWithoutIsWhatAClientThatRewritesItsHistoryPays(t *testing.T) {
 	}
 }
 
+// A server that caches less than its vendor's rules say shows it: what it read of a prompt that
+// was sent as it came would have been read without Oriel, too.
+func TestWhatWasReadFromTheCacheWouldHaveBeen(t *testing.T) {
+	h := &history{t: t, store: memory.New()}
+	h.call("a", "", "2026-11-16T11:00:00Z", `"model":"gpt-4o","tokens":10000,"usage":{"input":10000},"repeats":{"came":0,"sent":0}`)
+	h.call("a", "", "2026-11-16T11:00:10Z", `"model":"gpt-4o","tokens":8000,"came":11000,"usage":{"input":1000,"cache_read":7000},"repeats":{"came":10000,"sent":7000}`)
+	// The client empties its results from now on.
+	h.call("a", "", "2026-11-16T11:00:20Z", `"model":"gpt-4o","tokens":4000,"usage":{"input":3300,"cache_read":700},"repeats":{"came":700,"sent":700}`)
+	h.call("a", "", "2026-11-16T11:00:30Z", `"model":"gpt-4o","tokens":4000,"usage":{"input":3200,"cache_read":800},"repeats":{"came":760,"sent":800}`)
+	p := token.Builtin().Lookup("gpt-4o").Prices
+	want := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 11000 - 9984, CacheRead: 9984}) + p.Cost(token.Usage{Input: 3300, CacheRead: 700}) +
+		p.Cost(token.Usage{Input: 3240, CacheRead: 760})
+	if got := h.read(usage.Options{}).Total.Without; max(got-want, want-got) > 1e-6 {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // A server may report a usage of zero: it shows nothing of the cache.
 func TestAUsageOfZeroShowsNothingOfTheCache(t *testing.T) {
 	h := &history{t: t, store: memory.New()}
