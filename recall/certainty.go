@@ -1,6 +1,11 @@
 package recall
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"github.com/oriel-context/oriel/internal/keyword"
+)
 
 // certainty is the confidence that the scope holds anything relevant to the
 // query. It decides how much of the budget is spent: nothing if no passage is
@@ -151,8 +156,8 @@ func (r *Ranking) lead(top float32, shown func(block string) bool) float32 {
 		if all++; s.vectorOf[i] >= 0 {
 			ready++
 		}
-		if s.keyword(sc, int32(i)) < repeatsQuery { // else it asks the same
-			best = max(best, t)
+		if t > best && !r.asksTheSame(int32(i)) {
+			best = t
 		}
 	}
 	if r.mode == Keyword || best == float32(lowest) || 2*ready < all {
@@ -206,8 +211,39 @@ func (r *Ranking) bestAnswer(candidates []int32) float32 {
 	return r.scores.total[candidates[0]]
 }
 
-// repeatsQuery is the share of the query's words from which on a passage repeats the query.
-const repeatsQuery = .8
+// repeatsQuery is the share of the query's words from which on a passage repeats the query, and
+// sameQuestion that of its different terms from which on a person's question asks the same.
+const repeatsQuery, sameQuestion = .8, .7
+
+// asksTheSame reports whether a passage repeats the query, or is a person's question with most
+// of its terms, whatever stands beside it: such a passage fits the query, and answers nothing.
+func (r *Ranking) asksTheSame(i int32) bool {
+	if r.s.keyword(r.scores, i) >= repeatsQuery {
+		return true
+	}
+	if r.s.flags[i]&flagUser == 0 {
+		return false
+	}
+	texts := r.s.texts.reader()
+	text := texts.at(i)
+	return asks(text) && sharedTerms(r.query, text) >= sameQuestion
+}
+
+// sharedTerms returns which part of the different terms of a query a text has.
+func sharedTerms(query, text string) float32 {
+	var a keyword.Analyser
+	wanted, _ := a.Terms(nil, query)
+	there, _ := a.Terms(nil, text)
+	slices.Sort(wanted)
+	wanted = slices.Compact(wanted)
+	shared := 0
+	for _, t := range wanted {
+		if slices.Contains(there, t) {
+			shared++
+		}
+	}
+	return float32(shared) / float32(max(1, len(wanted)))
+}
 
 // skipped is the limit of a passage that is left out alone.
 const skipped = -1
