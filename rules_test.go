@@ -19,8 +19,8 @@ import (
 const module = "github.com/oriel-context/oriel"
 
 // layers lists the folders from the lowest to the highest. A layer imports only
-// layers that stand before it. Programs and test material under internal stand
-// last: they may import anything, and no layer imports them.
+// layers that stand before it. Test material stands last: it may import anything,
+// and no layer imports it. The programs of the module tools import all of them.
 var layers = []string{
 	"internal/tally",
 	"internal/bound",
@@ -90,37 +90,35 @@ var layers = []string{
 	"internal/test/fakemodel",
 	"internal/test/freeport",
 	"internal/test/pgtest",
-	"internal/picture",
 	"internal/demo",
 	"cmd/oriel",
 	"internal/test/histories",
 	"internal/test/shapes",
-	"internal/test/transcript",
 	"internal/test/script",
-	"internal/bpegen",
-	"internal/minilmgen",
-	"internal/sbom",
-	"internal/check/kit",
-	"internal/check",
-	"internal/conform",
-	"internal/snippets",
-	"timeline/internal/codec/dictgen",
+	"internal/test/mixtext",
+	"internal/test/jsonsample",
 	"internal/test/storetest",
 }
 
 // packages calls visit for the files of every package of this module.
 func packages(t *testing.T, visit func(dir string, files []string)) {
 	t.Helper()
+	packagesBelow(t, ".", visit)
+}
+
+// packagesBelow calls visit for the files of every package of the module in a folder.
+func packagesBelow(t *testing.T, root string, visit func(dir string, files []string)) {
+	t.Helper()
 	byDir := map[string][]string{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.IsDir() {
-			if d.Name() == "testdata" || path != "." && strings.HasPrefix(d.Name(), ".") {
+			if d.Name() == "testdata" || path != root && strings.HasPrefix(d.Name(), ".") {
 				return filepath.SkipDir
 			}
-			if _, err := os.Stat(filepath.Join(path, "go.mod")); path != "." && err == nil {
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); path != root && err == nil {
 				return filepath.SkipDir
 			}
 			return nil
@@ -185,7 +183,7 @@ func layer(dir string) int {
 }
 
 func TestEveryPackageHasOneComment(t *testing.T) {
-	packages(t, func(dir string, files []string) {
+	visit := func(dir string, files []string) {
 		comments := 0
 		code := 0
 		for _, file := range files {
@@ -205,7 +203,9 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 		if code > 0 && comments != 1 {
 			t.Errorf("%s: %d package comments, want one", dir, comments)
 		}
-	})
+	}
+	packages(t, visit)
+	packagesBelow(t, "tools", visit)
 }
 
 // docs/spec.md names tests and files: they exist. Tests name lines of it: they are there.
@@ -229,13 +229,7 @@ func TestSpecIsTrue(t *testing.T) {
 		}
 	}
 	packages(t, take)
-	for _, module := range []string{"sdks/*/*_test.go", "browser/*_test.go"} {
-		apart, err := filepath.Glob(module)
-		if err != nil || len(apart) == 0 {
-			t.Fatalf("no tests at %s: %v", module, err)
-		}
-		take("", apart)
-	}
+	packagesBelow(t, "tools", take)
 	tests := code.String()
 	names := regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`).FindAllString(spec, -1)
 	if len(names) < 10 {
@@ -270,7 +264,7 @@ func TestSpecIsTrue(t *testing.T) {
 // The documents name tests by go test -run: each name that they give is one of a test.
 func TestDocumentsNameTestsThatExist(t *testing.T) {
 	tests := map[string]string{} // the source of a folder's tests
-	packages(t, func(dir string, files []string) {
+	visit := func(dir string, files []string) {
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
 				raw, err := os.ReadFile(file)
@@ -280,7 +274,9 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 				tests[filepath.Clean(dir)] += string(raw)
 			}
 		}
-	})
+	}
+	packages(t, visit)
+	packagesBelow(t, "tools", visit)
 	pages := []string{"README.md", "CONTRIBUTING.md"}
 	for _, shelf := range []string{"docs/*.md", "docs/reference/*.md"} {
 		found, err := filepath.Glob(shelf)
@@ -295,15 +291,18 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, command := range regexp.MustCompile("go test [^`;\n]*").FindAllString(string(raw), -1) {
+		for _, command := range regexp.MustCompile("go (-C tools )?test [^`;\n]*").FindAllString(string(raw), -1) {
 			m := regexp.MustCompile(`-run '?([^' ]+)`).FindStringSubmatch(command)
 			if m == nil || m[1] == "xxx" || m[1] == "^$" {
 				continue
 			}
-			source := ""
+			module, source := "", ""
+			if strings.HasPrefix(command, "go -C tools") {
+				module = "tools"
+			}
 			for _, arg := range strings.Fields(command) {
 				if arg == "." || strings.HasPrefix(arg, "./") {
-					source += tests[filepath.Clean(arg)]
+					source += tests[filepath.Join(module, arg)]
 				}
 			}
 			for _, name := range strings.Split(strings.ReplaceAll(m[1], `\|`, "|"), "|") {
@@ -324,7 +323,7 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 func TestEveryPageThatCodeNamesExists(t *testing.T) {
 	named := regexp.MustCompile(`\bdocs/[\w./-]+\.(?:md|toml|svg)\b`)
 	found := 0
-	packages(t, func(_ string, files []string) {
+	visit := func(_ string, files []string) {
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
@@ -340,7 +339,9 @@ func TestEveryPageThatCodeNamesExists(t *testing.T) {
 				}
 			}
 		}
-	})
+	}
+	packages(t, visit)
+	packagesBelow(t, "tools", visit)
 	if found < 20 {
 		t.Errorf("only %d names of pages were found", found)
 	}
@@ -428,7 +429,7 @@ func TestPackagesAskTheProtocol(t *testing.T) {
 		return ok && formats[x.Name+"."+s.Sel.Name]
 	}
 	packages(t, func(dir string, files []string) {
-		for _, skip := range []string{"wire", "internal/check", "internal/test", "tools"} {
+		for _, skip := range []string{"wire", "internal/test"} {
 			if dir == skip || strings.HasPrefix(dir, skip+"/") {
 				return
 			}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/rawjson/sample"
+	"github.com/oriel-context/oriel/internal/test/jsonsample"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -14,7 +14,7 @@ import (
 // and read. sha256 of the same bytes stands beside it.
 func BenchmarkRead(b *testing.B) {
 	for _, size := range []int{2 << 10, 200 << 10, 1 << 20} {
-		data := sample.Request(size)
+		data := jsonsample.Request(size)
 		b.Run(fmt.Sprintf("wire/%dkB", size>>10), func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
@@ -35,7 +35,7 @@ func BenchmarkRead(b *testing.B) {
 
 // BenchmarkCut finds the legal cuts and writes half of the history back.
 func BenchmarkCut(b *testing.B) {
-	data := sample.Request(1 << 20)
+	data := jsonsample.Request(1 << 20)
 	body, err := wire.Read(data, wire.Anthropic, wire.Limits{})
 	if err != nil {
 		b.Fatal(err)

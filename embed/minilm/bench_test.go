@@ -11,7 +11,7 @@ import (
 	"github.com/oriel-context/oriel/internal/mat"
 )
 
-// BenchmarkEmbed is the time from text to vector on one thread. bench/minilm/run
+// BenchmarkEmbed is the time from text to vector on one thread. tools/bench/minilm/run
 // measures it beside onnxruntime.
 func BenchmarkEmbed(b *testing.B) {
 	for _, kernels := range mat.All() {

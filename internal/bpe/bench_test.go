@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/bpegen/mixtext"
+	"github.com/oriel-context/oriel/internal/test/mixtext"
 )
 
 // hardTexts are texts of the given size that make simple encoders slow.

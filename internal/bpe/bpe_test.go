@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/bpegen/mixtext"
+	"github.com/oriel-context/oriel/internal/test/mixtext"
 )
 
 func TestGetLoadsOnceAndIsSafeForConcurrentUse(t *testing.T) {

@@ -18,7 +18,7 @@ const (
 
 // index is the data that a kernel and the builder of the tape exchange. A
 // kernel reads blocks until pos or odds is full; the builder then empties
-// them. The generator in internal/asm knows the offsets of the fields.
+// them. The generator in tools/asm knows the offsets of the fields.
 type index struct {
 	n     uint64 // offsets in pos
 	nodds uint64 // entries in odds

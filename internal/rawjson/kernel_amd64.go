@@ -4,7 +4,7 @@ package rawjson
 
 import "unsafe"
 
-//go:generate go -C ../asm run ./rawjson -out ../rawjson/kernel_amd64.s
+//go:generate go -C ../../tools run ./asm/rawjson -out ../internal/rawjson/kernel_amd64.s
 
 // available are the kernels that this CPU can run, the fastest first; lacking
 // are the names of the others.

@@ -44,7 +44,7 @@ func TestUsePinsTheKernel(t *testing.T) {
 	}
 }
 
-// The generator in internal/asm has these numbers too.
+// The generator in tools/asm has these numbers too.
 func TestTheIndexIsLaidOutAsTheKernelsExpect(t *testing.T) {
 	var x index
 	for _, f := range []struct {

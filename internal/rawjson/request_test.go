@@ -3,10 +3,10 @@ package rawjson
 import (
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/rawjson/sample"
+	"github.com/oriel-context/oriel/internal/test/jsonsample"
 )
 
-func request(size int) []byte { return sample.Request(size) }
+func request(size int) []byte { return jsonsample.Request(size) }
 
 func TestTheMadeUpRequestIsJSON(t *testing.T) {
 	for _, size := range []int{2 << 10, 200 << 10, 1 << 20} {

@@ -4,7 +4,7 @@ package vector
 
 import "unsafe"
 
-//go:generate go -C ../../internal/asm run ./vector -out ../../internal/vector/kernel_amd64.s
+//go:generate go -C ../../tools run ./asm/vector -out ../internal/vector/kernel_amd64.s
 
 // native returns the scanner of a set of kernels, or nil if it has none of its own.
 func native(kernels string) scanner {

@@ -1,4 +1,4 @@
-// Talks to a model with the vendors' Node packages; see internal/check/sdks. The folder
+// Talks to a model with the vendors' Node packages; see tools/check/sdks. The folder
 // that has them is the first argument.
 import { createRequire } from 'node:module';
 

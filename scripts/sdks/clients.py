@@ -1,4 +1,4 @@
-"""Talks to a model with the vendors' Python packages; see internal/check/sdks."""
+"""Talks to a model with the vendors' Python packages; see tools/check/sdks."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-// Command mat writes the amd64 kernels of package mat. The module internal/asm
+// Command mat writes the amd64 kernels of package mat. The module tools
 // is separate so that Oriel does not depend on avo.
 //
 //	go -C internal/mat generate

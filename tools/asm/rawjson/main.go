@@ -1,5 +1,5 @@
 // Command rawjson writes the amd64 kernels of package rawjson. The module
-// internal/asm is separate so that Oriel does not depend on avo.
+// tools is separate so that Oriel does not depend on avo.
 //
 //	go -C internal/rawjson generate
 package main

@@ -1,5 +1,5 @@
 // Command vector writes the amd64 kernels of package vector. The module
-// internal/asm is separate so that Oriel does not depend on avo.
+// tools is separate so that Oriel does not depend on avo.
 //
 //	go -C internal/vector generate
 package main

@@ -21,7 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/internal/bpe"
-	"github.com/oriel-context/oriel/internal/bpegen/mixtext"
+	"github.com/oriel-context/oriel/internal/test/mixtext"
 	"github.com/tiktoken-go/tokenizer"
 	"golang.org/x/sys/unix"
 )

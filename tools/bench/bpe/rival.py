@@ -7,7 +7,7 @@ import os
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../internal/bpe/testdata"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../../internal/bpe/testdata"))
 from reference import encoding  # noqa: E402
 
 

@@ -7,7 +7,7 @@ import (
 	"os"
 	"unicode/utf8"
 
-	"github.com/oriel-context/oriel/internal/bpegen/mixtext"
+	"github.com/oriel-context/oriel/internal/test/mixtext"
 )
 
 type message struct {

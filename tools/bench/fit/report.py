@@ -10,7 +10,7 @@ import os
 import statistics
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../internal/bpe/testdata"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../../internal/bpe/testdata"))
 from reference import encoding  # noqa: E402
 from valid import problems, text  # noqa: E402
 

@@ -15,7 +15,7 @@ import time
 from functools import lru_cache
 from types import SimpleNamespace
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../internal/bpe/testdata"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../../internal/bpe/testdata"))
 
 LEAST = 0.03  # seconds of processor time of one sample, at the least
 SLOW = 20  # seconds of a call that is measured three times only

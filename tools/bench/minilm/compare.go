@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel/tools/bench/harness"
 	"github.com/oriel-context/oriel/internal/mat"
+	"github.com/oriel-context/oriel/tools/bench/harness"
 )
 
 const (

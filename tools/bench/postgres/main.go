@@ -4,7 +4,7 @@
 // second beside plain pgx that inserts the same rows, and changes to a small and a large
 // history, all against one server that it starts, by turns.
 //
-//	bench/postgres/run
+//	tools/bench/postgres/run
 package main
 
 import (

@@ -13,10 +13,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/oriel-context/oriel/tools/bench/harness"
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/tools/bench/harness"
 )
 
 // load runs the proxy under many streams at once: for a while, under the race

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/oriel-context/oriel/internal/bpegen/mixtext"
+	"github.com/oriel-context/oriel/internal/test/mixtext"
 )
 
 // kind is a kind of body that is measured.

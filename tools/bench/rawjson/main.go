@@ -3,7 +3,7 @@
 // hits them all. Each call is timed alone; a round's figure is the median of
 // its calls and a contender's figure the median of its rounds.
 //
-//	bench/rawjson/run [body.json]
+//	tools/bench/rawjson/run [body.json]
 //
 // Without a file it makes a request of 1 MiB up.
 package main
@@ -19,8 +19,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/test/jsonsample"
 	"github.com/oriel-context/oriel/tools/bench/harness"
-	"github.com/oriel-context/oriel/internal/rawjson/sample"
 )
 
 func main() {
@@ -30,7 +30,7 @@ func main() {
 	size := flag.Int("size", 1<<20, "size of the made-up body in bytes")
 	flag.Parse()
 
-	body, name := sample.Request(*size), "made-up request"
+	body, name := jsonsample.Request(*size), "made-up request"
 	if flag.NArg() > 0 {
 		b, err := os.ReadFile(flag.Arg(0))
 		if err != nil {

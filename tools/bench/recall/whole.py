@@ -77,7 +77,7 @@ def fuse(*lists):
 
 
 def faiss_indexes(c):
-    import compare as vectors  # of bench/vector, which has the same contenders
+    import compare as vectors  # of tools/bench/vector, which has the same contenders
     import faiss
 
     faiss.omp_set_num_threads(1)

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/oriel-context/oriel/tools/bench/harness"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/tools/bench/harness"
 )
 
 // large writes a long history and measures its size and the speed of reading.

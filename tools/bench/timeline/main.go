@@ -2,7 +2,7 @@
 // one process, the contenders by turns, so that a busy moment hits them all. A
 // figure is the median of its rounds.
 //
-//	bench/timeline/run
+//	tools/bench/timeline/run
 //
 // Raw SQLite inserts the rows that ours inserts, into the same tables, one
 // transaction a message, with prepared statements, as fast as database/sql lets it:
@@ -20,8 +20,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oriel-context/oriel/tools/bench/harness"
 	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/tools/bench/harness"
 )
 
 var ctx = context.Background()

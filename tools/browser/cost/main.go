@@ -1,7 +1,7 @@
 // Command cost measures what an open console costs the server: processor time for each call
 // with the page closed and open, in alternating blocks of one run, and while nothing happens.
 //
-//	go -C browser run ./cost
+//	go -C tools run ./browser/cost
 package main
 
 import (

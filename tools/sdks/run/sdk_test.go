@@ -95,7 +95,7 @@ func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	oriel := filepath.Join(dir, "oriel")
 	build := exec.Command("go", "build", "-o", oriel, "./cmd/oriel")
-	build.Dir = "../.."
+	build.Dir = "../../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -39,7 +39,7 @@ type streamCase struct {
 // sdkCases are the streams of wire/testdata/streams that the vendors' accumulators
 // read too.
 func sdkCases(t *testing.T, f wire.Format) []streamCase {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "wire", "testdata", "streams", f.String()+".txt"))
+	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "wire", "testdata", "streams", f.String()+".txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,363 @@
+package agents
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
+	"github.com/oriel-context/oriel/internal/test/strict"
+	"github.com/oriel-context/oriel/tools/check/kit"
+)
+
+// seat is where a program sits: a home of its own, oriel serve before it, a model behind that.
+type seat struct {
+	program                     *program
+	oriel, bin, node, dir, base string
+	model                       *talk
+
+	mu       sync.Mutex // protects the fields below
+	calls    []programCall
+	problems []string
+	sockets  int // that the program asked for
+
+	output []byte       // what the program printed
+	port   string       // of its daemon, if it has one
+	end    func() error // ends that
+	// The results.
+	sessions, largest, recalled, shortened int
+}
+
+// call is a request as the program sent it and as it arrived.
+type programCall struct {
+	path         string
+	kind         kind
+	came, sent   []byte
+	conversation string
+	status       int
+}
+
+// callHeader numbers a call on its way through the proxy.
+const callHeader = "X-Check-Call"
+
+func (s *seat) problem(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problems = append(s.problems, fmt.Sprintf(format, args...))
+}
+
+// seat installs the program and starts it once, to see that it can be.
+func (p *program) seat(oriel, install, dir string) (*seat, error) {
+	s := &seat{program: p, oriel: oriel, dir: dir, model: &talk{parts: p.parts, chat: p.pypi != ""}}
+	var err error
+	if s.bin, s.node, err = p.install(install); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(os.MkdirAll(s.home(), 0o755), writeParts(s.work(), p.parts)); err != nil {
+		return nil, err
+	}
+	if out, err := s.command("--version").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s --version: %w: %s", p.bin, err, out)
+	}
+	return s, nil
+}
+
+// check lets the program do what it does, and judges that. It returns an error if that could
+// not be done.
+func (s *seat) check() error {
+	p := s.program
+	fake := &fakemodel.Server{Answer: s.model.answer}
+	provider := httptest.NewServer(s.behind(fake))
+	defer provider.Close()
+	config := filepath.Join(s.dir, "config.toml")
+	settings := fmt.Sprintf("profile = \"small\"\n[profiles.small]\nbudget = %d\n", p.budget)
+	if err := os.WriteFile(config, []byte(settings), 0o644); err != nil {
+		return err
+	}
+	var log bytes.Buffer
+	server, err := kit.StartServer(s.oriel, "127.0.0.1:0", &log, "--config", config, "--data", s.data(), "--events", s.events(),
+		"--spool", filepath.Join(s.dir, "spool"), "--upstream-openai", provider.URL+"/v1", "--upstream-anthropic", provider.URL)
+	if err != nil {
+		return err
+	}
+	to, err := url.Parse(server.Base)
+	if err != nil {
+		return errors.Join(err, server.Stop())
+	}
+	front := httptest.NewServer(s.before(to))
+	defer front.Close()
+	s.base = front.URL
+	verbs := p.does
+	if verbs == nil {
+		verbs = []string{ask}
+	}
+	for _, do := range slices.Concat([]string{begin}, verbs, []string{anew}) {
+		if err := p.drive(s, do); err != nil {
+			s.problem("%s: %v: …%s", do, err, s.output[max(0, len(s.output)-400):])
+			break
+		}
+	}
+	if s.end != nil {
+		if err := s.end(); err != nil {
+			s.problem("end its daemon: %v: …%s", err, s.output[max(0, len(s.output)-400):])
+		}
+	}
+	if err := server.Stop(); err != nil {
+		s.problem("oriel serve: %v: …%s", err, log.Bytes()[max(0, log.Len()-400):])
+	}
+	for _, problem := range fake.Problems() {
+		s.problem("refused: %s", problem)
+	}
+	_, bad := readEvents(s.events())
+	s.problems = append(s.problems, bad...)
+	if list, err := s.conversations(); err != nil {
+		s.problem("%v", err)
+	} else {
+		s.judge(list)
+	}
+	return nil
+}
+
+func (s *seat) home() string { return filepath.Join(s.dir, "home") }
+func (s *seat) work() string { return filepath.Join(s.dir, "work") }
+func (s *seat) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *seat) events() string { return filepath.Join(s.dir, "events") }
+
+// command returns the program with arguments; env are further variables.
+func (s *seat) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, s.program.bin), args...)
+	path := s.bin + string(os.PathListSeparator) + os.Getenv("PATH")
+	if s.node != "" {
+		path = s.node + string(os.PathListSeparator) + path
+	}
+	cmd.Dir = s.work()
+	cmd.Env = []string{"PATH=" + path, "HOME=" + s.home(), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"}
+	return cmd
+}
+
+// run runs a command to its end, for five minutes at most.
+func (s *seat) run(cmd *exec.Cmd) error {
+	out := &watched{}
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.WaitDelay = 5 * time.Second // what it left behind may hold its output open
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	late := time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	err := cmd.Wait()
+	s.output = append(s.output, out.text()...)
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return nil
+	}
+	return err
+}
+
+// before is the handler between the program and the proxy: it records what the program sent.
+func (s *seat) before(to *url.URL) http.Handler {
+	return &httputil.ReverseProxy{
+		FlushInterval: -1,
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(to)
+			if p.In.Header.Get("Upgrade") != "" {
+				s.mu.Lock()
+				s.sockets++
+				s.mu.Unlock()
+			}
+			if p.In.Method != http.MethodPost {
+				return
+			}
+			body, err := io.ReadAll(p.In.Body)
+			if err != nil {
+				return
+			}
+			p.Out.Body = io.NopCloser(bytes.NewReader(body))
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.calls = append(s.calls, programCall{path: p.In.URL.Path, came: body, kind: s.model.kind(body)})
+			p.Out.Header.Set(callHeader, strconv.Itoa(len(s.calls)))
+		},
+		ModifyResponse: func(r *http.Response) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if n, _ := strconv.Atoi(r.Request.Header.Get(callHeader)); n > 0 {
+				s.calls[n-1].conversation, s.calls[n-1].status = r.Header.Get("X-Oriel-Conversation"), r.StatusCode
+			}
+			return nil
+		},
+	}
+}
+
+// behind is the handler between the proxy and the model: it records what arrives, and accepts
+// WebSockets, of which the proxy must not make use as long as it does not read them.
+func (s *seat) behind(model http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "" {
+			s.problem("a WebSocket passed the proxy, which cannot read what is said there")
+			w.WriteHeader(http.StatusUpgradeRequired)
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		n, _ := strconv.Atoi(r.Header.Get(callHeader))
+		if n > 0 {
+			s.calls[n-1].sent = body
+		}
+		s.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		model.ServeHTTP(w, r)
+	})
+}
+
+// judge fills in the results and says what is wrong.
+func (s *seat) judge(list continued) {
+	roots, others := map[string]bool{}, map[string]bool{}
+	for i := range s.calls {
+		c := &s.calls[i]
+		if c.sent == nil {
+			s.problem("call %d did not arrive (status %d, %s)", i+1, c.status, c.path)
+			continue
+		}
+		for _, p := range append(strict.SameThinking(c.came, c.sent), strict.KeptReasoning(c.came, c.sent)...) {
+			s.problem("call %d: %s", i+1, p)
+		}
+		if c.conversation == "" && c.kind != aside {
+			s.problem("call %d was not recorded (status %d, %s)", i+1, c.status, c.path)
+		}
+		switch n := tokens(c.sent); c.kind {
+		case summary:
+			if !bytes.Equal(c.came, c.sent) {
+				s.shortened++
+				s.problem("call %d asks for a summary of the conversation: %d tokens of %d were sent", i+1, n, tokens(c.came))
+			}
+			continue
+		case asks:
+			if bytes.Contains(c.sent, []byte(needle)) {
+				s.recalled++
+			} else {
+				s.problem("call %d asks for the fact, which is not in the %d tokens that were sent", i+1, n)
+			}
+		}
+		s.largest = max(s.largest, tokens(c.sent))
+		switch root := list.root(c.conversation); c.kind {
+		case turn, asks:
+			roots[root] = true
+		case other:
+			others[root] = true
+			if bytes.Contains(c.sent, []byte(needle)) {
+				s.problem("call %d is of another session, and has the fact of this one", i+1)
+			}
+		}
+	}
+	for root := range others {
+		if roots[root] {
+			s.problem("another session was taken for this one, %s", root)
+		}
+	}
+	if len(others) == 0 {
+		s.problem("the program began no other session: …%s", s.output[max(0, len(s.output)-400):])
+	}
+	asked := 0
+	for _, c := range s.calls {
+		if c.kind == asks {
+			asked++
+		}
+	}
+	if s.sessions = len(roots); s.sessions != 1 {
+		s.problem("one session is %d, without calls of other kinds", s.sessions)
+	}
+	if s.largest > s.program.budget*21/20 {
+		s.problem("a body has %d tokens, with a budget of %d", s.largest, s.program.budget)
+	}
+	if s.model.step != s.program.parts {
+		s.problem("%d of %d parts were read: …%s", s.model.step, s.program.parts, s.output[max(0, len(s.output)-400):])
+	}
+	if asked != s.program.asked {
+		s.problem("the program asked for the fact %d times, not %d: …%s", asked, s.program.asked, s.output[max(0, len(s.output)-400):])
+	}
+	if s.program.sockets && s.sockets == 0 {
+		s.problem("the program did not ask for a WebSocket: the run proves nothing about it")
+	}
+	if s.program.compacts && s.model.summaries == 0 {
+		s.problem("the program did not ask for a summary: the run proves nothing about it")
+	}
+}
+
+// continued maps the conversations to those that they continue, or to "".
+type continued map[string]string
+
+// root returns the first conversation of a chain.
+func (c continued) root(name string) string {
+	for range len(c) {
+		if c[name] == "" {
+			break
+		}
+		name = c[name]
+	}
+	return name
+}
+
+// conversations asks the program for its conversations, after it verified the history.
+func (s *seat) conversations() (continued, error) {
+	if out, err := exec.CommandContext(ctx, s.oriel, "verify", "--data", s.data()).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("oriel verify: %w: %s", err, out)
+	}
+	out, err := exec.CommandContext(ctx, s.oriel, "conversations", "--json", "--data", s.data()).Output()
+	if err != nil {
+		return nil, fmt.Errorf("oriel conversations: %w", err)
+	}
+	var list struct {
+		Conversations []struct{ Name, Continues string }
+	}
+	if err := json.Unmarshal(out, &list); err != nil {
+		return nil, fmt.Errorf("oriel conversations: %w", err)
+	}
+	chains := continued{}
+	for _, one := range list.Conversations {
+		chains[one.Name] = one.Continues
+	}
+	return chains, nil
+}
+
+// keep writes all bodies into a folder, for a look at what went wrong.
+func (s *seat) keep(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	old, err := filepath.Glob(filepath.Join(dir, "[0-9][0-9][0-9]-*.json"))
+	for _, name := range old {
+		err = errors.Join(err, os.Remove(name))
+	}
+	if err != nil {
+		return err
+	}
+	kinds := []string{"turn", "asks", "other", "summary", "aside"}
+	for i, c := range s.calls {
+		name := filepath.Join(dir, fmt.Sprintf("%03d-%s", i+1, kinds[c.kind]))
+		if err := errors.Join(os.WriteFile(name+".came.json", c.came, 0o644), os.WriteFile(name+".sent.json", c.sent, 0o644)); err != nil {
+			return err
+		}
+	}
+	events, err := os.ReadFile(s.events())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return errors.Join(os.WriteFile(filepath.Join(dir, "events"), events, 0o644), os.WriteFile(filepath.Join(dir, "output"), s.output, 0o644))
+}
