@@ -72,6 +72,7 @@ var layers = []string{
 	"internal/vector",
 	"recall",
 	"internal/eval",
+	"internal/plan",
 	"internal/thread",
 	"internal/view",
 	"internal/call",

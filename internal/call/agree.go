@@ -8,7 +8,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/event"
-	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -29,7 +29,7 @@ func (c *Call) agree(ctx context.Context, d view.Decision) view.Verdict {
 	if d.Cut != nil {
 		var err error
 		p.Name = d.Cut.ID
-		if p.Data, p.Contents, err = d.Cut.Propose(c.thread); err != nil {
+		if p.Data, p.Contents, err = d.Cut.Propose(c.thread.Path); err != nil {
 			return view.Agreed // it covers what this client no longer sends
 		}
 	}
@@ -85,7 +85,7 @@ func (c *Call) takeOthers(ctx context.Context, others *timeline.OthersError, kno
 	th, stored := c.thread, c.stored
 	if len(others.Stored) > 0 {
 		_, err := bound.Do(ctx, &c.engine.reads, func(ctx context.Context) (any, error) { return nil, c.engine.index.Refresh(ctx, stored, th) })
-		if err != nil && !errors.Is(err, thread.ErrNewerPlan) { // pinned reports that one
+		if err != nil && !errors.Is(err, plan.ErrNewer) { // pinned reports that one
 			return nil, err
 		}
 		for _, key := range others.Stored {
@@ -95,8 +95,8 @@ func (c *Call) takeOthers(ctx context.Context, others *timeline.OthersError, kno
 	}
 	if len(others.Reserved) > 0 {
 		found, err := bound.Do(ctx, &c.engine.reads, func(ctx context.Context) (found proposedPlans, err error) {
-			found.plans, found.names, err = view.ReadProposed(ctx, stored, th, known)
-			if errors.Is(err, thread.ErrNewerPlan) {
+			found.plans, found.names, err = plan.ReadProposed(ctx, stored, th.Tenant, th.Conversation, th.Path, known)
+			if errors.Is(err, plan.ErrNewer) {
 				err = nil // pinned reports it
 			}
 			return found, err
@@ -110,18 +110,18 @@ func (c *Call) takeOthers(ctx context.Context, others *timeline.OthersError, kno
 	return names, nil
 }
 
-// proposedPlans are the results of view.ReadProposed.
+// proposedPlans are the results of plan.ReadProposed.
 type proposedPlans struct {
-	plans []thread.ProposedPlan
+	plans []plan.Stored
 	names []string
 }
 
 // withdraw removes what this call has noted for other processes about plans that are never
 // stored.
-func (c *Call) withdraw(cuts []*view.Cut) {
+func (c *Call) withdraw(cuts []*plan.Plan) {
 	var drop []timeline.Key
 	for _, p := range c.reserved {
-		if slices.ContainsFunc(cuts, func(cut *view.Cut) bool { return cut.ID == p.Name }) {
+		if slices.ContainsFunc(cuts, func(cut *plan.Plan) bool { return cut.ID == p.Name }) {
 			drop = append(drop, p.Reservation())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
@@ -46,7 +47,7 @@ type Call struct {
 	ended time.Time // when End was called; before its conversation is found, perhaps
 
 	shown    *view.Result     // what is sent; nil: what came, unseen by any view
-	fresh    []*view.Cut      // cuts that this call made
+	fresh    []*plan.Plan     // cuts that this call made
 	fellBack bool             // no view could be made, and shown is what is left
 	size     *timeline.Record // the adaptive size, to be stored
 	// most is the size that is sent after a refusal; teaches is the limit that is learnt

@@ -15,9 +15,9 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/internal/thread"
-	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -151,7 +151,7 @@ func New(o Parts, options Options) *Engine {
 		o.Limits = new(token.Limits)
 	}
 	o.Backlog, o.Waits = cmp.Or(o.Backlog, 256<<20), o.Waits.withDefaults()
-	r := &Engine{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Taken: o.Taken, Plans: view.ReadPlans, Shared: o.Shared}), cache: token.NewCache(0), turns: newTurns()}
+	r := &Engine{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Taken: o.Taken, Plans: plan.Read, Shared: o.Shared}), cache: token.NewCache(0), turns: newTurns()}
 	r.ending, r.end = context.WithCancel(context.Background())
 	r.working, r.hurry = context.WithCancel(context.Background())
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
@@ -393,7 +393,7 @@ func retries(h http.Header) bool {
 }
 
 // summarised reports and stores a summary that was written in the background.
-func (r *Engine) summarised(s view.Summary) {
+func (r *Engine) summarised(s plan.Summary) {
 	e := event.Event{
 		Kind: event.Condensation, Tenant: s.Tenant, Conversation: s.Conversation, Model: s.Model, TokensBefore: s.Before, TokensAfter: s.After, Cost: s.Cost, Plan: s.PlanID, Items: s.Messages,
 	}

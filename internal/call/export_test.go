@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/spool"
-	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -48,7 +48,7 @@ func WriteSpooledForTest(e spool.Entry, store timeline.Store) error {
 }
 
 // Summarised has a summary of a plan stored as the background does.
-func (r *Engine) Summarised(conversation, plan string) error {
-	r.summarised(view.Summary{Tenant: timeline.Local, Conversation: conversation, Plan: plan})
+func (r *Engine) Summarised(conversation, id string) error {
+	r.summarised(plan.Summary{Tenant: timeline.Local, Conversation: conversation, Plan: id})
 	return r.Wait(context.Background())
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
@@ -72,7 +73,7 @@ func (t *tuning) byCurrentPlan(in *view.Input) *view.Result {
 }
 
 // byLastPlan returns the view by an earlier plan; nil if cut is nil or does not fit.
-func (t *tuning) byLastPlan(in *view.Input, cut *view.Cut) *view.Result {
+func (t *tuning) byLastPlan(in *view.Input, cut *plan.Plan) *view.Result {
 	if cut == nil {
 		return nil
 	}
@@ -109,14 +110,14 @@ type recentPlans struct {
 type recentPlan struct {
 	tenant     string
 	identities []timeline.Hash
-	cut        *view.Cut
+	cut        *plan.Plan
 }
 
 // maxRecentPlans bounds recentPlans.
 const maxRecentPlans = 64
 
 // keep remembers that a call used a plan.
-func (l *recentPlans) keep(tenant string, t *thread.Thread, cut *view.Cut) {
+func (l *recentPlans) keep(tenant string, t *thread.Thread, cut *plan.Plan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := len(l.all) - 1; i >= 0; i-- {
@@ -137,7 +138,7 @@ func (l *recentPlans) keep(tenant string, t *thread.Thread, cut *view.Cut) {
 }
 
 // forget forgets a plan.
-func (l *recentPlans) forget(cut *view.Cut) {
+func (l *recentPlans) forget(cut *plan.Plan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = slices.DeleteFunc(l.all, func(k *recentPlan) bool { return k.cut == cut })
@@ -145,7 +146,7 @@ func (l *recentPlans) forget(cut *view.Cut) {
 
 // find returns the latest plan that covers the beginning of a request; nil for none.
 // identities returns those of the first n messages, nil if the request has fewer.
-func (l *recentPlans) find(tenant string, identities func(n int) []timeline.Hash) *view.Cut {
+func (l *recentPlans) find(tenant string, identities func(n int) []timeline.Hash) *plan.Plan {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var known []timeline.Hash

@@ -8,7 +8,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/event"
-	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -26,7 +26,7 @@ func (c *Call) numbering(ctx context.Context) (numbers context.Context, done fun
 // number has the store give a plan its number in the conversation of the call, so that no
 // other process gives it to another plan. If that fails, the plan is called by its name
 // until it is stored.
-func (c *Call) number(ctx context.Context, cut *view.Cut) {
+func (c *Call) number(ctx context.Context, cut *plan.Plan) {
 	if id := c.reservedID(cut); id != "" {
 		c.setNumber(cut, id)
 		return
@@ -57,7 +57,7 @@ func (c *Call) number(ctx context.Context, cut *view.Cut) {
 }
 
 // reservedID returns the id that the store has reserved for a plan of the call, or "".
-func (c *Call) reservedID(cut *view.Cut) string {
+func (c *Call) reservedID(cut *plan.Plan) string {
 	for _, p := range c.reserved {
 		if p.Name == cut.ID {
 			return p.ID
@@ -66,7 +66,7 @@ func (c *Call) reservedID(cut *view.Cut) string {
 	return ""
 }
 
-func (c *Call) setNumber(cut *view.Cut, id string) {
+func (c *Call) setNumber(cut *plan.Plan, id string) {
 	if n, ok := timeline.PlanNumber(id); ok {
 		c.engine.index.SetPlanNumber(c.thread, cut.ID, n)
 	}
@@ -78,7 +78,7 @@ func (c *Call) notes() timeline.Notes {
 
 // planID returns the id of a plan in the conversation of the call, or its name as long as
 // the number is not final or the conversation is not known.
-func (c *Call) planID(cut *view.Cut) string {
+func (c *Call) planID(cut *plan.Plan) string {
 	if c.known() {
 		if n, final := c.engine.index.PlanNumber(c.thread, cut.ID); final {
 			return timeline.PlanID(n)
@@ -88,7 +88,7 @@ func (c *Call) planID(cut *view.Cut) string {
 }
 
 // planKey returns the key of a plan in the conversation of the call.
-func (c *Call) planKey(cut *view.Cut) string {
+func (c *Call) planKey(cut *plan.Plan) string {
 	if id := c.planID(cut); id != cut.ID {
 		return timeline.PlanKey(id, cut.ID)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/token"
@@ -89,6 +90,6 @@ func (o *Options) Check() error {
 }
 
 // condensing converts the options.
-func (o *CondenseOptions) condensing(done func(view.Summary)) *view.Condensing {
+func (o *CondenseOptions) condensing(done func(plan.Summary)) *view.Condensing {
 	return view.NewCondensing(view.CondenseOptions{Condenser: o.Condenser, Inline: o.Inline, Wait: o.Wait, Max: o.Max, Done: done})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/fault"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
@@ -219,19 +220,19 @@ func (c *Recorded) undoing(ctx context.Context, id string) (u Undoing, name stri
 		return u, "", err
 	}
 	for i, p := range slices.Backward(plans) {
-		if id != "" && !p.named(id) {
+		if id != "" && !p.Is(id) {
 			continue
 		}
 		left := leftBy(plans, i)
-		held := slices.ContainsFunc(w.holds, func(h hold) bool { return p.named(h.plan) })
+		held := slices.ContainsFunc(w.holds, func(h hold) bool { return p.Is(h.plan) })
 		switch {
 		case id != "" && (len(left) == 0 || held):
-			return Undoing{Plan: p.id}, p.cut.ID, nil // undoing twice, or nothing, is no error
+			return Undoing{Plan: p.Name()}, p.ID, nil // undoing twice, or nothing, is no error
 		case len(left) == 0 || held:
 			continue
 		}
 		would, err := c.fits(ctx, left)
-		return Undoing{Plan: p.id, Back: numbers(left), Leaves: numbers(would.Left), BackTokens: would.Back, LeavesTokens: would.Lost}, p.cut.ID, err
+		return Undoing{Plan: p.Name(), Back: numbers(left), Leaves: numbers(would.Left), BackTokens: would.Back, LeavesTokens: would.Lost}, p.ID, err
 	}
 	if id == "" {
 		return u, "", fmt.Errorf("%w: everything that has left the view is held, or nothing has left it", fault.ErrNoPlan)
@@ -304,50 +305,40 @@ func (c *Recorded) Plans(ctx context.Context, limit int) ([]window.Plan, error) 
 	}
 	out := make([]window.Plan, len(plans))
 	for i := range plans {
-		out[i] = plans[i].cut.Plan // whose Undo is the id
+		out[i] = plans[i].Plan.Plan // whose Undo is the id
 	}
 	return out, nil
 }
 
-// madePlan is a plan on the way to the head.
-type madePlan struct {
-	id    string
-	whose string
-	cut   *view.Cut
-}
-
-// named reports whether a plan has this id or name. Version 1 used names only.
-func (p *madePlan) named(id string) bool { return id == p.id || id == p.cut.ID }
-
-func (c *Recorded) plans(ctx context.Context) ([]madePlan, error) {
-	marks, err := view.ReadPlans(ctx, c.store, c.tenant, c.stored.Name, nil)
+// plans returns the plans on the way to the head, oldest first.
+func (c *Recorded) plans(ctx context.Context) ([]plan.Stored, error) {
+	all, err := plan.Read(ctx, c.store, c.tenant, c.stored.Name, nil)
 	if err != nil {
 		return nil, err
 	}
-	var out []madePlan
-	for _, m := range marks {
-		cut, ok := m.Value.(*view.Cut)
-		if !ok {
+	var out []plan.Stored
+	for i := range all {
+		if all[i].Plan == nil {
 			continue
 		}
-		here, err := timeline.Passes(ctx, c.store, c.tenant, c.stored.Head, m.At)
+		here, err := timeline.Passes(ctx, c.store, c.tenant, c.stored.Head, all[i].At)
 		if err != nil {
 			return nil, err
 		}
 		if here {
-			out = append(out, madePlan{timeline.PlanID(m.Number), m.Audience, cut})
+			out = append(out, all[i])
 		}
 	}
 	return out, nil
 }
 
 // leftBy returns the messages that plan i hides and the plan before it does not.
-func leftBy(plans []madePlan, i int) []int {
-	hidden := plans[i].cut.Hidden()
+func leftBy(plans []plan.Stored, i int) []int {
+	hidden := plans[i].Plan.Hidden()
 	for _, p := range slices.Backward(plans[:i]) {
-		if p.whose == plans[i].whose {
+		if p.Plan.For == plans[i].Plan.For {
 			before := map[int]bool{}
-			for _, d := range p.cut.Hidden() {
+			for _, d := range p.Plan.Hidden() {
 				before[d] = true
 			}
 			return slices.DeleteFunc(hidden, func(d int) bool { return before[d] })
@@ -381,7 +372,7 @@ func (c *Recorded) fits(ctx context.Context, more []int) (would view.Restoration
 	if err != nil {
 		return would, nil
 	}
-	newest := plans[len(plans)-1].cut
+	newest := plans[len(plans)-1].Plan
 	if in.Room == nil { // of an earlier version
 		in.Room = &view.Room{Wish: newest.Plan.Budget, Hard: newest.Plan.Budget}
 	}

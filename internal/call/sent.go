@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
@@ -31,10 +32,10 @@ func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation st
 	if err != nil {
 		return nil, nil, err
 	}
-	var cut *view.Cut
+	var cut *plan.Plan
 	if c.Plan != "" {
 		_, name := timeline.ParsePlanKey(e.Plan)
-		if cut, err = cutOf(ctx, store, tenant, conversation, name); err != nil {
+		if cut, err = planOf(ctx, store, tenant, conversation, name); err != nil {
 			return c, nil, fmt.Errorf("read call %s: %w", r.Key, err)
 		}
 	}
@@ -73,15 +74,15 @@ func (e *entry) input(c *Stored) (*view.Input, error) {
 	return in, nil
 }
 
-// cutOf returns the cut of a conversation with this name.
-func cutOf(ctx context.Context, store timeline.Store, tenant, conversation, plan string) (*view.Cut, error) {
-	plans, err := view.ReadPlans(ctx, store, tenant, conversation, func(_, name string) bool { return name != plan })
+// planOf returns the plan of a conversation with this id.
+func planOf(ctx context.Context, store timeline.Store, tenant, conversation, id string) (*plan.Plan, error) {
+	plans, err := plan.Read(ctx, store, tenant, conversation, func(_, name string) bool { return name != id })
 	if err != nil {
 		return nil, err
 	}
 	for i := range plans {
-		if cut, ok := plans[i].Value.(*view.Cut); ok && cut.ID == plan {
-			return cut, nil
+		if p := plans[i].Plan; p != nil && p.ID == id {
+			return p, nil
 		}
 	}
 	return nil, ErrPlanGone

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/spool"
-	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -136,7 +136,7 @@ func readSpooled(e spool.Entry, store timeline.Store) (*write, error) {
 
 // planRecord returns the record of a plan whose data has no id yet.
 func planRecord(data []byte, contents [][]byte, p timeline.Plan) (r timeline.Record, err error) {
-	var plan view.PlanData
+	var plan plan.Data
 	if err := json.Unmarshal(data, &plan); err != nil {
 		return r, fmt.Errorf("%w: read a plan of the spool: %w", timeline.ErrInvalid, err)
 	}

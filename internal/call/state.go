@@ -10,6 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/items"
@@ -99,7 +100,7 @@ func (c *Call) pinned(ctx context.Context) (pins []int, news []string, err error
 		if k.read {
 			news = now.notes.differ(&k.notes)
 		}
-		if k.changed == was && (now.failed == nil || errors.Is(now.failed, thread.ErrNewerPlan)) {
+		if k.changed == was && (now.failed == nil || errors.Is(now.failed, plan.ErrNewer)) {
 			k.changed = now.changed
 		}
 		k.notes, k.read, err = now.notes, true, now.failed
@@ -113,7 +114,7 @@ type freshNotes struct {
 	fresh   bool // notes were read
 	notes   viewNotes
 	// proposed are plans of others that are not stored yet.
-	proposed []thread.ProposedPlan
+	proposed []plan.Stored
 	failed   error // of reading the plans of others
 }
 
@@ -135,7 +136,7 @@ func (r *Engine) refreshNotes(ctx context.Context, store timeline.Store, t *thre
 	var newer error // the other plans hold
 	if read {
 		now.failed = r.index.Refresh(ctx, store, t) // another server may have made a plan
-		if errors.Is(now.failed, thread.ErrNewerPlan) {
+		if errors.Is(now.failed, plan.ErrNewer) {
 			newer, now.failed = now.failed, nil
 		}
 	}
@@ -143,7 +144,7 @@ func (r *Engine) refreshNotes(ctx context.Context, store timeline.Store, t *thre
 		now.failed = r.followOthers(ctx, store, t)
 	}
 	if r.o.Shared && t.Kind != thread.New && now.failed == nil {
-		now.proposed, _, now.failed = view.ReadProposed(ctx, store, t, r.index.KnownPlans(t))
+		now.proposed, _, now.failed = plan.ReadProposed(ctx, store, t.Tenant, t.Conversation, t.Path, r.index.KnownPlans(t))
 	}
 	if now.failed == nil {
 		now.failed = newer
@@ -167,7 +168,7 @@ func (r *Engine) followOthers(ctx context.Context, store timeline.Store, t *thre
 		_, reserved[i] = timeline.ParsePlanKey(key)
 	}
 	r.index.DropWithdrawn(t, reserved)
-	return view.ReadSummaries(ctx, store, t, r.index.Plans(t))
+	return plan.ReadSummaries(ctx, store, t.Tenant, t.Conversation, r.index.Plans(t))
 }
 
 // worthTelling reports whether a problem of the store should be reported again: at most

@@ -7,8 +7,8 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/thread"
-	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -63,7 +63,7 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 // that made it could not be written, if the cut was deleted with what it covers, or if it
 // belongs to another conversation that begins like this one. If at is nil, it is not known
 // what the store has.
-func (c *Call) unstored(at *timeline.Appended) []*view.Cut {
+func (c *Call) unstored(at *timeline.Appended) []*plan.Plan {
 	if c.shown == nil || c.shown.Cut == nil || c.gaveUp || slices.Contains(c.fresh, c.shown.Cut) {
 		return c.fresh
 	}

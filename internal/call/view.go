@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/recall"
@@ -178,7 +179,7 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 
 // condensed returns the tokens of the messages that a cut leaves out, and of the summary
 // that represents them.
-func condensed(cut *view.Cut) (messages, summary int) {
+func condensed(cut *plan.Plan) (messages, summary int) {
 	for _, b := range cut.Plan.Blocks {
 		if cut.Dropped.Has(b.Index) {
 			messages += b.Tokens

@@ -10,19 +10,11 @@ import (
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/fault"
-	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
-
-// keptPlan is a stored plan that left something out. It has what Undo and Plans need,
-// however large the window was; its blocks are the items that left.
-type keptPlan struct {
-	view.PlanData
-	// here reports that it was made on the way to the head.
-	here bool
-}
 
 // victims returns the reason why the policy chose the items that left.
 func (p *loaded) victims(when string) string {
@@ -58,21 +50,21 @@ func (p *loaded) left(ctx context.Context, out []items.Item, before int, reason 
 }
 
 // book gives a plan its number and stores it, unless it left nothing out.
-func (p *loaded) book(plan *window.Plan) (id string, err error) {
+func (p *loaded) book(made *window.Plan) (id string, err error) {
 	p.touch()
 	p.lastPlan++
 	id = timeline.PlanID(p.lastPlan)
-	if len(plan.Blocks) == 0 {
+	if len(made.Blocks) == 0 {
 		return id, nil
 	}
-	plan.Undo = id
-	data, err := json.Marshal(view.PlanData{Plan: *plan, Before: p.lastKept})
+	made.Undo = id
+	data, err := json.Marshal(plan.Data{Plan: *made, Before: p.lastKept})
 	if err != nil {
 		return "", fmt.Errorf("write plan %s: %w", id, err)
 	}
 	p.put(timeline.Plan{ID: id, At: timeline.AtHead(), Data: data}.Record())
 	p.lastKept = p.lastPlan
-	p.tellPlan(event.Cut, id, plan.TokensBefore, plan.TokensAfter, len(plan.Blocks))
+	p.tellPlan(event.Cut, id, made.TokensBefore, made.TokensAfter, len(made.Blocks))
 	return id, nil
 }
 
@@ -101,15 +93,15 @@ func (p *loaded) itemsOfPlan(ctx context.Context, op, id string) ([]int64, error
 		}
 		return nil, p.fail(op, fault.ErrNoPlan, hint)
 	}
-	plan, ok, err := p.readPlan(ctx, id)
-	if err != nil || !ok {
+	made, here, err := p.readPlan(ctx, id)
+	if err != nil || made == nil {
 		return nil, err
 	}
-	if !plan.here {
+	if !here {
 		return nil, p.fail(op, fault.ErrNoPlan, "it was made on a branch that the conversation has left")
 	}
-	ids := make([]int64, len(plan.Blocks))
-	for i, b := range plan.Blocks {
+	ids := make([]int64, len(made.Blocks))
+	for i, b := range made.Blocks {
 		ids[i] = int64(b.Index)
 		if ids[i] > p.last() {
 			return nil, p.fail(op, fault.ErrNoItem, fmt.Sprintf("item %d was on a branch that the conversation has left", ids[i]))
@@ -118,25 +110,27 @@ func (p *loaded) itemsOfPlan(ctx context.Context, op, id string) ([]int64, error
 	return ids, nil
 }
 
-// readPlan reads a plan, or returns false if it left nothing out.
-func (p *loaded) readPlan(ctx context.Context, id string) (plan keptPlan, ok bool, err error) {
+// readPlan reads a plan, however large the window was; its blocks are the items that left. It
+// returns nil if the plan left nothing out. here reports that it was made on the way to the
+// head.
+func (p *loaded) readPlan(ctx context.Context, id string) (made *plan.Data, here bool, err error) {
 	if p.stored.Revision == 0 {
-		return plan, false, nil
+		return nil, false, nil
 	}
 	stored, ok, err := p.notes().Plan(ctx, id)
 	if err != nil || !ok {
-		return plan, false, err
+		return nil, false, err
 	}
-	plan, err = p.parsePlan(ctx, &stored)
-	return plan, err == nil, err
+	return p.parsePlan(ctx, &stored)
 }
 
-func (p *loaded) parsePlan(ctx context.Context, r *timeline.Plan) (plan keptPlan, err error) {
-	if err := json.Unmarshal(r.Data, &plan.PlanData); err != nil {
-		return plan, fmt.Errorf("%w: plan %q: %w", timeline.ErrDamaged, r.ID, err)
+func (p *loaded) parsePlan(ctx context.Context, r *timeline.Plan) (made *plan.Data, here bool, err error) {
+	made = new(plan.Data)
+	if err := json.Unmarshal(r.Data, made); err != nil {
+		return nil, false, fmt.Errorf("%w: plan %q: %w", timeline.ErrDamaged, r.ID, err)
 	}
-	plan.here, err = p.passes(ctx, r.At)
-	return plan, err
+	here, err = p.passes(ctx, r.At)
+	return made, here, err
 }
 
 // Plans implements oriel.Conversation.Plans.
@@ -160,28 +154,28 @@ func (p *loaded) plans(ctx context.Context, limit int) ([]window.Plan, error) {
 	if limit <= 0 {
 		stored, err := p.notes().Plans(ctx)
 		for i := range stored {
-			plan, err := p.parsePlan(ctx, &stored[i])
+			made, here, err := p.parsePlan(ctx, &stored[i])
 			if err != nil {
 				return nil, err
 			}
-			if plan.here {
-				plans = append(plans, plan.Plan)
+			if here {
+				plans = append(plans, made.Plan)
 			}
 		}
 		return plans, err
 	}
 	for n := p.lastKept; n > 0 && len(plans) < limit; {
-		plan, ok, err := p.readPlan(ctx, timeline.PlanID(n))
+		made, here, err := p.readPlan(ctx, timeline.PlanID(n))
 		switch {
 		case err != nil:
 			return nil, err
-		case !ok || plan.Before >= n:
+		case made == nil || made.Before >= n:
 			return nil, fmt.Errorf("%w: plan %s is missing", timeline.ErrDamaged, timeline.PlanID(n))
 		}
-		if plan.here {
-			plans = append(plans, plan.Plan)
+		if here {
+			plans = append(plans, made.Plan)
 		}
-		n = plan.Before
+		n = made.Before
 	}
 	slices.Reverse(plans)
 	return plans, nil

@@ -57,7 +57,7 @@ func (t *tenant) transplant(k *conversation, to *namespace) {
 	for _, b := range k.branches {
 		branches = append(branches, moved{b.asked.depth, b.tip.path(), b})
 	}
-	var marks []plan
+	var marks []anchor
 	var paths [][]step
 	for _, m := range k.plans {
 		marks, paths = append(marks, *m), append(paths, m.at.path())

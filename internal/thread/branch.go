@@ -16,7 +16,7 @@ type conversation struct {
 	sketch PromptSketch // of the conversation itself
 	// branches are the paths on which it continues, the latest first.
 	branches []*branch
-	plans    []*plan // in the order in which they were made
+	plans    []*anchor // in the order in which they were made
 	// lastPlan is the largest number of a plan, inherited are the numbers of plans of other
 	// conversations, by name.
 	lastPlan  int64

@@ -150,7 +150,7 @@ type Thread struct {
 	branch  *branch       // the tenant's mutex protects it, replied and by
 	replied int           // messages of the reply
 	common  int           // messages up to Past that are on the path of the request
-	by      *plan         // by which the request is shown; may be nil
+	by      *anchor       // by which the request is shown; may be nil
 	sums    bool          // it asks for a summary of the history
 
 	// read is what Find has read of the conversation for this request; nil: nothing.

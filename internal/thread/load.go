@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -51,7 +52,7 @@ type storedConversation struct {
 	space        space
 	read         *timeline.Snapshot
 	paths        []*storedPath
-	marks        []StoredPlan
+	marks        []plan.Stored
 	// ofItems reports that nothing of it was recorded from calls, and that programs added
 	// items to it.
 	ofItems bool
@@ -94,10 +95,10 @@ func (t *tenant) take(s *storedConversation) {
 	for _, m := range s.marks {
 		k.lastPlan = max(k.lastPlan, m.Number)
 		for i, path := range s.paths {
-			if d := m.At.Depth; m.Value != nil && d > 0 && d <= int64(len(path.places)) && path.places[d-1] == m.At {
+			if d := m.At.Depth; m.Plan != nil && d > 0 && d <= int64(len(path.places)) && path.places[d-1] == m.At {
 				t.seq++
 				at := k.branches[len(k.branches)-len(s.paths)+i].tip.up(int(d))
-				t.keepPlan(k, &plan{name: m.Name, number: planNumber{m.Number, true}, at: at, audience: m.Audience, value: m.Value, seq: t.seq})
+				t.keepPlan(k, &anchor{Plan: m.Plan, number: planNumber{m.Number, true}, at: at, seq: t.seq})
 				break
 			}
 		}
@@ -437,7 +438,7 @@ func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversatio
 		return nil, err
 	}
 	if b.plans != nil {
-		if s.marks, err = b.plans(ctx, store, tenant, c.Name, nil); err != nil && !errors.Is(err, ErrNewerPlan) {
+		if s.marks, err = b.plans(ctx, store, tenant, c.Name, nil); err != nil && !errors.Is(err, plan.ErrNewer) {
 			return nil, err
 		}
 	}

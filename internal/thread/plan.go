@@ -7,17 +7,16 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// plan is a plan at a message of a history. It applies to every request that continues
+// anchor is a plan at a message of a history. It applies to every request that continues
 // from there, on any branch and in any conversation.
-type plan struct {
-	name     string
+type anchor struct {
+	*plan.Plan
 	number   planNumber
 	at       place
-	audience string
-	value    any
 	of       *conversation
 	seq      int64 // the latest has the largest
 	proposed bool  // by another process, which may withdraw it
@@ -37,65 +36,51 @@ type planNumber struct {
 // maxPlans bounds the plans that a conversation keeps in memory; the oldest leave first.
 const maxPlans = 256
 
-// StoredPlan is a plan that was read from a record.
-type StoredPlan struct {
-	Name     string // the same in every conversation
-	Number   int64  // unique in its conversation
-	At       timeline.Place
-	Audience string
-	Value    any // nil for a plan that is not for calls
-}
+// PlanReader reads the plans of a conversation, as [plan.Read] does.
+type PlanReader func(ctx context.Context, store timeline.Store, tenant, conversation string, known func(id, name string) bool) ([]plan.Stored, error)
 
-// ErrNewerPlan: a newer version of this program has made a plan in a form of its own.
-var ErrNewerPlan = errors.New("a newer version of Oriel has made the plan")
-
-// PlanReader reads the plans of a conversation, in the order in which they were made. For
-// plans that known reports, only the name is needed. known may be nil. With an ErrNewerPlan it
-// returns all plans, those of the newer version without a Value.
-type PlanReader func(ctx context.Context, store timeline.Store, tenant, conversation string, known func(id, name string) bool) ([]StoredPlan, error)
-
-// plansAt returns the values of the plans for an audience that apply at a place: the
-// deepest first, and at the same depth the latest first.
-func (t *tenant) plansAt(p place, audience string) []any {
-	var hold []*plan
+// plansAt returns the plans for an audience that apply at a place: the deepest first, and at
+// the same depth the latest first.
+func (t *tenant) plansAt(p place, audience string) []*plan.Plan {
+	var hold []*anchor
 	for tr := p.trunk; tr != nil; tr, p.depth = tr.from, tr.at {
 		for _, m := range tr.plans {
 			t.work++
-			if m.audience == audience && m.at.depth <= p.depth {
+			if m.For == audience && m.at.depth <= p.depth {
 				hold = append(hold, m)
 			}
 		}
 	}
-	slices.SortFunc(hold, func(a, b *plan) int {
+	slices.SortFunc(hold, func(a, b *anchor) int {
 		return cmp.Or(cmp.Compare(b.at.depth, a.at.depth), cmp.Compare(b.seq, a.seq))
 	})
-	values := make([]any, len(hold))
+	plans := make([]*plan.Plan, len(hold))
 	for i, m := range hold {
-		values[i] = m.value
+		plans[i] = m.Plan
 	}
-	return values
+	return plans
 }
 
 // PlansAt returns the plans for th.Audience at all messages up to the end of a request:
 // the deepest first, and at the same depth the latest first.
-func (b *Index) PlansAt(th *Thread) []any {
+func (b *Index) PlansAt(th *Thread) []*plan.Plan {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.plansAt(th.at, th.Audience)
 }
 
-// AddPlan adds a plan with a name after the first depth messages of a request, and proposes
-// the next number of the conversation for it. It returns false if the plans of the request are no
-// longer those in before, apart from this one: another request may have read it from the store.
-func (b *Index) AddPlan(th *Thread, depth int, name string, before []any, value any) bool {
+// AddPlan adds a plan to a request that it covers, and proposes the next number of the
+// conversation for it. It returns false if the plans of the request are no longer those in
+// before, apart from this one: another request may have read it from the store.
+func (b *Index) AddPlan(th *Thread, p *plan.Plan, before []*plan.Plan) bool {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := th.of
 	for _, m := range k.plans {
-		if m.name == name {
-			m.value = value
+		if m.ID == p.ID {
+			m.Plan = p
 			return true
 		}
 	}
@@ -104,7 +89,7 @@ func (b *Index) AddPlan(th *Thread, depth int, name string, before []any, value 
 	}
 	t.seq++
 	k.lastPlan++
-	t.keepPlan(k, &plan{name: name, number: planNumber{n: k.lastPlan}, at: th.at.up(depth), audience: th.Audience, value: value, seq: t.seq})
+	t.keepPlan(k, &anchor{Plan: p, number: planNumber{n: k.lastPlan}, at: th.at.up(p.Covers), seq: t.seq})
 	return true
 }
 
@@ -120,7 +105,7 @@ func (b *Index) PlanNumber(th *Thread, name string) (number int64, final bool) {
 	defer t.mu.Unlock()
 	k := th.of
 	for _, m := range slices.Backward(k.plans) {
-		if m.name == name {
+		if m.ID == name {
 			return m.number.n, m.number.final
 		}
 	}
@@ -142,7 +127,7 @@ func (b *Index) SetPlanNumber(th *Thread, name string, number int64) {
 	k := th.of
 	k.lastPlan = max(k.lastPlan, number)
 	for _, m := range slices.Backward(k.plans) {
-		if m.name == name {
+		if m.ID == name {
 			m.number, m.proposed = planNumber{number, true}, false // this process has stored or reserved it
 			return
 		}
@@ -159,7 +144,7 @@ func (k *conversation) inherit(name string, n planNumber) {
 }
 
 // keepPlan adds a plan of a conversation at its place.
-func (t *tenant) keepPlan(k *conversation, m *plan) {
+func (t *tenant) keepPlan(k *conversation, m *anchor) {
 	m.of = k
 	m.at.hold()
 	m.at.trunk.plans = append(m.at.trunk.plans, m)
@@ -171,7 +156,7 @@ func (t *tenant) keepPlan(k *conversation, m *plan) {
 }
 
 // addPlan adds a plan at the end of a path of messages.
-func (t *tenant) addPlan(k *conversation, m *plan, path []step) {
+func (t *tenant) addPlan(k *conversation, m *anchor, path []step) {
 	at, added := k.space.extend(place{}, path)
 	t.grow(added)
 	m.at = at
@@ -179,7 +164,7 @@ func (t *tenant) addPlan(k *conversation, m *plan, path []step) {
 }
 
 // removePlan removes a plan from its place.
-func (t *tenant) removePlan(m *plan) {
+func (t *tenant) removePlan(m *anchor) {
 	m.at.trunk.plans = without(m.at.trunk.plans, m)
 	t.grow(-m.of.space.release(m.at))
 }
@@ -192,11 +177,11 @@ func (b *Index) RemovePlan(th *Thread, name string) {
 	k := th.of
 	k.pass(name)
 	for _, m := range k.plans {
-		if m.name == name {
+		if m.ID == name {
 			t.removePlan(m)
 		}
 	}
-	k.plans = slices.DeleteFunc(k.plans, func(m *plan) bool { return m.name == name })
+	k.plans = slices.DeleteFunc(k.plans, func(m *anchor) bool { return m.ID == name })
 }
 
 // Refresh reads the plans that other processes have added to the conversation of a
@@ -214,7 +199,7 @@ func (b *Index) Refresh(ctx context.Context, store timeline.Store, th *Thread) e
 		return nil
 	}
 	newer := error(nil)
-	if errors.Is(err, ErrNewerPlan) {
+	if errors.Is(err, plan.ErrNewer) {
 		newer, err = err, nil
 	}
 	if err != nil {
@@ -225,18 +210,18 @@ func (b *Index) Refresh(ctx context.Context, store timeline.Store, th *Thread) e
 	read := map[string]*storedPath{}
 	for i := range stored {
 		s := &stored[i]
-		if s.Value == nil {
+		if s.Plan == nil {
 			continue
 		}
 		p, err := readPath(ctx, store, th.Tenant, s.At)
 		if errors.Is(err, timeline.ErrNoPlace) {
-			gone = append(gone, s.Name) // somebody has deleted it
+			gone = append(gone, s.ID) // somebody has deleted it
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		read[s.Name] = p
+		read[s.ID] = p
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -251,29 +236,29 @@ func (b *Index) Refresh(ctx context.Context, store timeline.Store, th *Thread) e
 
 // orderPlans sorts the plans of a conversation in stored order, plans that are not stored
 // last, and adds those that were read.
-func (t *tenant) orderPlans(k *conversation, stored []StoredPlan, read map[string]*storedPath) {
-	have := map[string]*plan{}
+func (t *tenant) orderPlans(k *conversation, stored []plan.Stored, read map[string]*storedPath) {
+	have := map[string]*anchor{}
 	for _, m := range k.plans {
-		have[m.name] = m
+		have[m.ID] = m
 	}
 	old := k.plans
 	k.plans = nil
 	for i := range stored {
 		s := &stored[i]
-		m := have[s.Name]
+		m := have[s.ID]
 		t.seq++
 		k.lastPlan = max(k.lastPlan, s.Number)
-		switch path := read[s.Name]; {
+		switch path := read[s.ID]; {
 		case m != nil:
-			delete(have, s.Name)
+			delete(have, s.ID)
 			m.seq, m.number, m.proposed = t.seq, planNumber{s.Number, true}, false
 			k.plans = append(k.plans, m)
 		case path != nil && len(path.steps) > 0:
-			t.addPlan(k, &plan{name: s.Name, number: planNumber{s.Number, true}, audience: s.Audience, value: s.Value, seq: t.seq}, path.steps)
+			t.addPlan(k, &anchor{Plan: s.Plan, number: planNumber{s.Number, true}, seq: t.seq}, path.steps)
 		}
 	}
 	for _, m := range old {
-		if have[m.name] == m {
+		if have[m.ID] == m {
 			t.seq++
 			m.seq = t.seq
 			k.plans = append(k.plans, m)
@@ -296,7 +281,7 @@ func (b *Index) KnownPlans(th *Thread) func(id, name string) bool {
 		known[name] = true
 	}
 	for _, m := range k.plans {
-		known[m.name] = true
+		known[m.ID] = true
 		if least == 0 || m.number.n < least {
 			least = m.number.n
 		}
@@ -327,7 +312,7 @@ func (b *Index) Snapshot(th *Thread) *timeline.Snapshot {
 		w.Known = append(w.Known, name)
 	}
 	for _, m := range k.plans {
-		w.Known = append(w.Known, m.name)
+		w.Known = append(w.Known, m.ID)
 		if len(k.plans) == maxPlans && (w.Before == 0 || m.number.n < w.Before) {
 			w.Before = m.number.n
 		}
@@ -335,30 +320,20 @@ func (b *Index) Snapshot(th *Thread) *timeline.Snapshot {
 	return timeline.NewSnapshot(b.store, th.Tenant, th.Conversation, w)
 }
 
-// ProposedPlan is a plan that another process has proposed for a conversation and has not
-// stored yet.
-type ProposedPlan struct {
-	Name     string
-	Number   int64
-	Depth    int // of the last message that it covers
-	Audience string
-	Value    any
-}
-
 // TakePlans adds plans that other processes have proposed and that apply to a request.
-func (b *Index) TakePlans(th *Thread, plans []ProposedPlan) {
+func (b *Index) TakePlans(th *Thread, plans []plan.Stored) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := th.of
 	for i := range plans {
 		p := &plans[i]
-		if p.Depth < 1 || p.Depth > th.Depth() || slices.ContainsFunc(k.plans, func(m *plan) bool { return m.name == p.Name }) {
+		if d := p.Plan.Covers; d < 1 || d > th.Depth() || slices.ContainsFunc(k.plans, func(m *anchor) bool { return m.ID == p.ID }) {
 			continue
 		}
 		t.seq++
 		k.lastPlan = max(k.lastPlan, p.Number)
-		t.keepPlan(k, &plan{name: p.Name, number: planNumber{p.Number, true}, at: th.at.up(p.Depth), audience: p.Audience, value: p.Value, seq: t.seq, proposed: true})
+		t.keepPlan(k, &anchor{Plan: p.Plan, number: planNumber{p.Number, true}, at: th.at.up(p.Plan.Covers), seq: t.seq, proposed: true})
 	}
 	t.account(k)
 }
@@ -372,8 +347,8 @@ func (b *Index) DropWithdrawn(th *Thread, reserved []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := th.of
-	k.plans = slices.DeleteFunc(k.plans, func(m *plan) bool {
-		m.withdrawn = m.proposed && !slices.Contains(reserved, m.name)
+	k.plans = slices.DeleteFunc(k.plans, func(m *anchor) bool {
+		m.withdrawn = m.proposed && !slices.Contains(reserved, m.ID)
 		gone := m.withdrawn && m.calls == 0
 		if gone {
 			t.removePlan(m)
@@ -389,9 +364,9 @@ func (b *Index) ShowBy(th *Thread, name string) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var by *plan
+	var by *anchor
 	for _, m := range slices.Backward(th.of.plans) {
-		if m.name == name {
+		if m.ID == name {
 			m.calls++
 			by = m
 			break
@@ -402,7 +377,7 @@ func (b *Index) ShowBy(th *Thread, name string) {
 
 // shownBy sets the plan by which a request is shown, nil for none, and removes the one before
 // if it stayed only for this request.
-func (t *tenant) shownBy(th *Thread, by *plan) {
+func (t *tenant) shownBy(th *Thread, by *anchor) {
 	m := th.by
 	th.by = by
 	if m == nil {
@@ -416,15 +391,15 @@ func (t *tenant) shownBy(th *Thread, by *plan) {
 	}
 }
 
-// Plans returns the values of all plans of the conversation of a request.
-func (b *Index) Plans(th *Thread) (values []any) {
+// Plans returns all plans of the conversation of a request.
+func (b *Index) Plans(th *Thread) (plans []*plan.Plan) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, m := range th.of.plans {
-		values = append(values, m.value)
+		plans = append(plans, m.Plan)
 	}
-	return values
+	return plans
 }
 
 // pass notes plans that are not of use.

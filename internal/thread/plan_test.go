@@ -3,6 +3,8 @@ package thread
 import (
 	"slices"
 	"testing"
+
+	"github.com/oriel-context/oriel/internal/plan"
 )
 
 // A plan that its process has withdrawn stays until the last call in progress that is shown by
@@ -12,9 +14,10 @@ func TestAWithdrawnPlanLeavesWithTheLastCallThatIsShownByIt(t *testing.T) {
 		s := newPlay(t)
 		s.do("call A session=s : u1")
 		s.do("call B session=s : u1 a1 u2")
+		p := &plan.Plan{ID: "p", Covers: 1}
 		a, b := s.calls["A"].Thread, s.calls["B"].Thread
-		s.book.TakePlans(a, []ProposedPlan{{Name: "p", Number: 3, Depth: 1, Value: "value"}})
-		is := func(when string, want ...any) {
+		s.book.TakePlans(a, []plan.Stored{{ID: "p", Number: 3, Plan: p}})
+		is := func(when string, want ...*plan.Plan) {
 			t.Helper()
 			if got := s.book.Plans(a); !slices.Equal(got, want) {
 				t.Errorf("%s: the plans are %v, not %v", when, got, want)
@@ -23,16 +26,16 @@ func TestAWithdrawnPlanLeavesWithTheLastCallThatIsShownByIt(t *testing.T) {
 		s.book.ShowBy(a, "p")
 		s.book.ShowBy(b, "p")
 		s.book.DropWithdrawn(a, nil)
-		is("two calls are shown by it", "value")
+		is("two calls are shown by it", p)
 		s.book.ShowBy(b, "")
-		is("one call is shown by it", "value")
+		is("one call is shown by it", p)
 		if n, final := s.book.PlanNumber(a, "p"); n != 3 || !final {
 			t.Errorf("its number is %d (final: %v)", n, final)
 		}
 		if stored {
 			s.book.SetPlanNumber(a, "p", 3)
 			s.do("reply A a2")
-			is("it is stored", "value")
+			is("it is stored", p)
 		} else {
 			s.do("fail A")
 			is("no call is shown by it")

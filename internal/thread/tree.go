@@ -51,7 +51,7 @@ type trunk struct {
 	// forms holds, by depth, the hashes of all stored forms of messages that
 	// arrived in several.
 	forms map[int][]timeline.Hash
-	plans []*plan
+	plans []*anchor
 	// used is the conversation that used it last. own is the one that created
 	// it, and shared the depth that others reached on it.
 	used, own *conversation

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 )
@@ -250,7 +251,7 @@ func TestNothingIsLeftOfWhatIsForgotten(t *testing.T) {
 	for i := range 50 {
 		session := []string{"", fmt.Sprint("s", i%7)}[i%2]
 		th := c.call(session, talk("hello", "hello", fmt.Sprint("question ", i%10)), "answer")
-		c.book.AddPlan(th, 1, fmt.Sprint("mark", i), c.book.PlansAt(th), i)
+		c.book.AddPlan(th, &plan.Plan{ID: fmt.Sprint("mark", i), Covers: 1}, c.book.PlansAt(th))
 		c.call(session, talk("hello", "hello", fmt.Sprint("question ", i%10), "in other words", "on"), "yes")
 		c.call(session, talk("hello", "hello", fmt.Sprint("other ", i)), "no")
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/window"
 )
@@ -70,7 +71,7 @@ func (s *request) limit() error {
 
 // grow raises the budget above the wish if it must: for a request that
 // continues nothing, and for what must not be cut (SPEC E2).
-func (s *request) grow(cut *Cut) {
+func (s *request) grow(cut *plan.Plan) {
 	if s.wish < s.hard && !s.goesOn(cut) && s.before.Total <= s.hard {
 		s.budget, s.grown = s.hard, &window.Growth{Wish: s.wish, For: window.ForFirst}
 		return
@@ -86,7 +87,7 @@ func (s *request) grow(cut *Cut) {
 // earlier request, or a reply. A first call, a one-off and a prompt of many
 // examples do not, even if another one begins with the same examples. A
 // request that is sent again is treated as the first time.
-func (s *request) goesOn(cut *Cut) bool {
+func (s *request) goesOn(cut *plan.Plan) bool {
 	switch s.Thread.Kind {
 	case thread.New, thread.Compacted:
 		return false
@@ -106,22 +107,22 @@ const outgrown = 1.25
 // void reports whether a cut no longer applies: it was made for a smaller
 // budget, and now the whole request fits (SPEC E3), or the request continues
 // nothing. A cut that leaves nothing out applies as long as it fits.
-func (s *request) void(cut *Cut) bool {
+func (s *request) void(cut *plan.Plan) bool {
 	if s.compacts { // a summary of what a small budget left is not one of the history
 		return true
 	}
-	if cut.onlyAdds() {
+	if onlyAdds(cut) {
 		return false
 	}
 	if s.wish < s.hard && !s.goesOn(cut) {
 		return s.before.Total <= s.hard
 	}
-	return s.before.Total <= s.wish && float64(s.wanted) >= outgrown*float64(cut.within())
+	return s.before.Total <= s.wish && float64(s.wanted) >= outgrown*float64(cut.Within())
 }
 
 // free reports whether dropping a cut costs nothing: no cached prefix, and no
 // model's summary.
-func (s *request) free(cut *Cut, total int) bool {
+func (s *request) free(cut *plan.Plan, total int) bool {
 	if s.compacts {
 		return false
 	}

@@ -3,16 +3,13 @@ package view
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/bound"
-	"github.com/oriel-context/oriel/internal/thread"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
@@ -52,26 +49,7 @@ type CondenseOptions struct {
 	// Max is the most tokens of a summary. Default 1,024.
 	Max int
 	// Done is called with every summary that was tried in the background.
-	Done func(Summary)
-}
-
-// Summary is a model's summary of what a cut left out.
-type Summary struct {
-	Tenant       string `json:"-"`
-	Conversation string `json:"-"`
-	Model        string `json:"model,omitempty"` // of the conversation
-	// Plan is the cut's name, PlanID its id in the conversation, or its name
-	// while that is not final.
-	Plan   string  `json:"-"`
-	PlanID string  `json:"-"`
-	Text   string  `json:"text"`
-	Cost   float64 `json:"cost"`
-	// Messages is how many messages it covers; Before and After are the tokens
-	// of these and of the text.
-	Messages int   `json:"messages"`
-	Before   int   `json:"tokens_before"`
-	After    int   `json:"tokens_after"`
-	Err      error `json:"-"`
+	Done func(plan.Summary)
 }
 
 // atOnce is how many summaries are written at the same time, over all
@@ -104,26 +82,20 @@ func (c *Condensing) Close() {
 	c.jobs.Wait()
 }
 
-// fold is what a cut left out; later cuts that leave out the same share it.
-type fold struct {
-	plan    string // name of the cut that left it out
-	summary atomic.Pointer[Summary]
-}
-
-// foldOf returns the fold of a cut c that follows the cut before, or nil if
+// foldOf returns the fold of a plan that follows the plan before, or nil if
 // nothing is left out.
-func foldOf(before, c *Cut) *fold {
+func foldOf(before, c *plan.Plan) *plan.Fold {
 	switch {
 	case c.Dropped.Len() == 0:
 		return nil
-	case before != nil && before.fold != nil && before.Dropped.String() == c.Dropped.String():
-		return before.fold
+	case before != nil && before.Fold != nil && before.Dropped.String() == c.Dropped.String():
+		return before.Fold
 	}
-	return &fold{plan: c.ID}
+	return &plan.Fold{Plan: c.ID}
 }
 
 // use makes a cut use the model's condenser, or extends what the model wrote before.
-func (c *Condensing) use(o *window.Options, earlier *Summary, s *request) {
+func (c *Condensing) use(o *window.Options, earlier *plan.Summary, s *request) {
 	switch {
 	case c == nil:
 	case c.o.Inline:
@@ -163,11 +135,11 @@ func extend(ctx context.Context, in condense.Input) (condense.Output, error) {
 
 // summarised replaces the digest by the model's summary of the same messages
 // and returns its cost, or nil if there is none.
-func (e *draft) summarised() (s *Summary, cost float64) {
-	if e.before == nil || e.before.fold == nil {
+func (e *draft) summarised() (s *plan.Summary, cost float64) {
+	if e.before == nil || e.before.Fold == nil {
 		return nil, 0
 	}
-	if s = e.before.fold.summary.Load(); s == nil {
+	if s = e.before.Fold.Summary.Load(); s == nil {
 		return nil, 0
 	}
 	for k := range e.pieces {
@@ -209,16 +181,16 @@ func sameInsertion(a, b window.Insertion) bool {
 
 // follow has a summary of a new cut written in the background: one at a time
 // per conversation, and of those that wait only the latest.
-func (c *Condensing) follow(s *request, before, fresh *Cut) {
-	if c == nil || c.o.Inline || fresh.fold == nil || fresh.fold.plan != fresh.ID {
+func (c *Condensing) follow(s *request, before, fresh *plan.Plan) {
+	if c == nil || c.o.Inline || fresh.Fold == nil || fresh.Fold.Plan != fresh.ID {
 		return
 	}
 	in, base := s.span(before, fresh)
 	if len(in) == 0 {
 		return
 	}
-	f := fresh.fold
-	sum := Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID, PlanID: fresh.ID, Model: s.Body.Model, Messages: len(in)}
+	f := fresh.Fold
+	sum := plan.Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID, PlanID: fresh.ID, Model: s.Body.Model, Messages: len(in)}
 	count := func(text string) int { return s.counter.Text(text).Tokens }
 	tool, omit := voice.FindRecall(&s.Body.Request), s.omit
 	for i := range in {
@@ -235,7 +207,7 @@ func (c *Condensing) follow(s *request, before, fresh *Cut) {
 			sum.Text, sum.Cost = "", costOf(err)
 		} else {
 			sum.After = count(out.Text)
-			f.summary.Store(&sum)
+			f.Summary.Store(&sum)
 		}
 		if c.o.Done != nil {
 			c.o.Done(sum)
@@ -300,10 +272,10 @@ func (c *Condensing) run(key string, job func()) {
 
 // span returns what a summary of a cut is made from: all messages that are
 // left out, or the last summary and the messages that left since.
-func (s *request) span(before, fresh *Cut) (messages []chat.Message, base string) {
+func (s *request) span(before, fresh *plan.Plan) (messages []chat.Message, base string) {
 	var known timeline.Ranges
-	if before != nil && before.fold != nil {
-		if sum := before.fold.summary.Load(); sum != nil {
+	if before != nil && before.Fold != nil {
+		if sum := before.Fold.Summary.Load(); sum != nil {
 			known, base = before.Dropped, sum.Text
 		}
 	}
@@ -321,56 +293,4 @@ func costOf(err error) float64 {
 		return failed.Cost
 	}
 	return 0
-}
-
-// The kind of a summary's record; its key is the plan's id.
-const summaryKind = "summary"
-
-// Record returns the record of a summary, which belongs to the conversation as
-// a whole.
-func (s *Summary) Record() (timeline.Record, error) {
-	data, err := json.Marshal(s)
-	return timeline.Record{Kind: summaryKind, Key: s.Plan, Data: data}, err
-}
-
-// readFolds reads the summaries of a conversation, by plan.
-func readFolds(ctx context.Context, store timeline.Store, tenant, conversation string) (map[string]*Summary, error) {
-	records, err := store.Records(ctx, tenant, conversation, summaryKind, "")
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]*Summary{}
-	for i := range records {
-		s := &Summary{Tenant: tenant, Conversation: conversation, Plan: records[i].Key}
-		if json.Unmarshal(records[i].Data, s) == nil && condense.IsSummary(s.Text) {
-			all[s.Plan] = s
-		}
-	}
-	return all, nil
-}
-
-// ReadSummaries reads the summaries that other processes have written for the cuts of a
-// conversation, whose summaries are not known yet.
-func ReadSummaries(ctx context.Context, store timeline.Store, th *thread.Thread, cuts []any) error {
-	lacks := func(value any) bool {
-		c, ok := value.(*Cut)
-		return ok && c.fold != nil && c.fold.summary.Load() == nil
-	}
-	if !slices.ContainsFunc(cuts, lacks) {
-		return nil
-	}
-	found, err := readFolds(ctx, store, th.Tenant, th.Conversation)
-	if err != nil {
-		return err
-	}
-	for _, value := range cuts {
-		if !lacks(value) {
-			continue
-		}
-		f := value.(*Cut).fold
-		if s := found[f.plan]; s != nil {
-			f.summary.CompareAndSwap(nil, s)
-		}
-	}
-	return nil
 }

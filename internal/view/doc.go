@@ -2,7 +2,7 @@
 // The agent keeps resending everything; the model gets a bounded view whose
 // beginning does not change from one call to the next.
 //
-// A decision is a Cut: which of the history's first messages are left out, and
+// A decision is a [plan.Plan]: which of the history's first messages are left out, and
 // which are sent with other bytes. It belongs to a message of the history and
 // applies to everything that continues from there: the same messages are left
 // out again, the same bytes are sent again, and what is new follows unchanged.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -17,7 +18,7 @@ import (
 // draft is an unfinished view, based on an earlier cut.
 type draft struct {
 	*request
-	before *Cut
+	before *plan.Plan
 	pieces []wire.Piece
 	// changed reports that there is something that a cut must remember.
 	changed bool
@@ -27,7 +28,7 @@ type draft struct {
 	// blocks are the verdicts, by depth.
 	blocks   map[int]window.Block
 	inserted []window.Insertion
-	passages []string // what was recalled, now or earlier, as in Cut.Recalled
+	passages []string // what was recalled, now or earlier, as in plan.Plan.Recalled
 	out      []int    // pieces that were out before, if others are restored
 	again    bool     // a second step follows
 	cleared  bool     // something that was recalled for earlier turns has left
@@ -36,7 +37,7 @@ type draft struct {
 	reused   float64  // what a summary that takes the place of a digest cost
 }
 
-func (s *request) newDraft(cut *Cut, pieces []wire.Piece) *draft {
+func (s *request) newDraft(cut *plan.Plan, pieces []wire.Piece) *draft {
 	e := &draft{request: s, before: cut, pieces: pieces, hidden: map[int]bool{}, blocks: map[int]window.Block{}}
 	if cut == nil {
 		return e
@@ -358,12 +359,12 @@ func (e *draft) bare(k int) ([]byte, error) {
 }
 
 // finish returns the cut that repeats the draft's changes on later calls.
-func (e *draft) finish(total int) *Cut {
+func (e *draft) finish(total int) *plan.Plan {
 	id := "p-" + e.ID
 	if e.steps > 0 {
 		id += "r"
 	}
-	c := &Cut{ID: id, For: audience(e.model.ID, e.Body.Format), ThinkingStripped: e.binds(), Budget: e.wanted, Replaced: map[int][]byte{}, Recalled: e.passages, Reused: e.reused}
+	c := &plan.Plan{ID: id, For: audience(e.model.ID, e.Body.Format), ThinkingStripped: e.binds(), Budget: e.wanted, Replaced: map[int][]byte{}, Recalled: e.passages, Reused: e.reused}
 	if c.ClientOwn = map[timeline.Hash][]byte{}; e.before != nil {
 		maps.Copy(c.ClientOwn, e.before.ClientOwn)
 	}
@@ -427,7 +428,7 @@ func (e *draft) finish(total int) *Cut {
 	plan.TokensBefore, plan.TokensAfter = e.request.before.Total, total
 	plan.Blocks = e.weighed(plan.Blocks)
 	c.Plan = plan
-	c.fold = foldOf(e.before, c)
+	c.Fold = foldOf(e.before, c)
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/voice"
@@ -167,7 +168,7 @@ func earlierText(passages []recall.Passage) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// onlyAdds reports whether a cut leaves nothing out.
-func (c *Cut) onlyAdds() bool {
-	return len(c.Dropped) == 0 && len(c.Plan.Blocks) == 0 && slices.ContainsFunc(c.Plan.Inserted, func(in window.Insertion) bool { return in.Kind == "recall" })
+// onlyAdds reports whether a plan leaves nothing out.
+func onlyAdds(p *plan.Plan) bool {
+	return len(p.Dropped) == 0 && len(p.Blocks) == 0 && slices.ContainsFunc(p.Inserted, func(in window.Insertion) bool { return in.Kind == "recall" })
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -24,7 +25,7 @@ func (s *request) pinned(i int) bool {
 
 // missing returns the pinned or held messages of the request that a cut hides,
 // by depth.
-func (s *request) missing(cut *Cut) []int {
+func (s *request) missing(cut *plan.Plan) []int {
 	if cut == nil || len(s.Pins) == 0 {
 		return nil
 	}
@@ -43,26 +44,17 @@ func (s *request) missing(cut *Cut) []int {
 	return out
 }
 
-// refuses reports whether it is known that these pins cannot all be shown.
-func (c *Cut) refuses(pins []int) bool {
-	if c == nil {
-		return false
-	}
-	known := c.noRoom.Load()
-	return known != nil && slices.Equal(*known, pins)
-}
-
 // bringBack returns a draft that shows the pins which a cut hides, with their
 // depths and what leaves for them. It returns e itself if there are none, or
 // no room for them, which is tried once.
-func (s *request) bringBack(ctx context.Context, cut *Cut, e *draft) (with *draft, back, left []int, refused error) {
+func (s *request) bringBack(ctx context.Context, cut *plan.Plan, e *draft) (with *draft, back, left []int, refused error) {
 	missing := s.missing(cut)
-	if len(missing) == 0 || cut.refuses(s.Pins) {
+	if len(missing) == 0 || cut.Refuses(s.Pins) {
 		return e, nil, nil, nil
 	}
 	with, left, err := s.restore(ctx, cut, missing)
 	if err != nil {
-		cut.noRoom.Store(&s.Pins)
+		cut.Refuse(s.Pins)
 		return e, nil, nil, err
 	}
 	with.least = cut.Covers
@@ -72,7 +64,7 @@ func (s *request) bringBack(ctx context.Context, cut *Cut, e *draft) (with *draf
 // restore returns a view that shows what a cut shows, and all pins whole. If
 // that exceeds the budget, as few others leave as necessary, the oldest first;
 // left are those, by depth (SPEC E5).
-func (s *request) restore(ctx context.Context, cut *Cut, missing []int) (e *draft, left []int, err error) {
+func (s *request) restore(ctx context.Context, cut *plan.Plan, missing []int) (e *draft, left []int, err error) {
 	back := map[int]bool{}
 	for _, d := range missing {
 		back[d] = true
@@ -150,19 +142,6 @@ func (s *request) noRoom(missing []int) error {
 		window.ErrCannotFit, which, size, pinned, s.budget)
 }
 
-// Hidden returns the messages that a cut leaves out completely or in part, by
-// depth.
-func (c *Cut) Hidden() []int {
-	out := slices.Collect(c.Dropped.All())
-	for _, b := range c.Plan.Blocks {
-		if (b.Verdict == window.Mask || b.Verdict == window.Trim) && !c.Dropped.Has(b.Index) {
-			out = append(out, b.Index)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
 // Restoration is what a view would have if all pins were shown that a cut hides.
 type Restoration struct {
 	// Left are the depths of the messages that would leave.
@@ -174,7 +153,7 @@ type Restoration struct {
 
 // Restoring returns what would change if all pins of a request were shown that a cut hides.
 // If they cannot be shown, the error explains that with numbers. It changes nothing.
-func (v *Viewer) Restoring(ctx context.Context, in *Input, cut *Cut) (r Restoration, err error) {
+func (v *Viewer) Restoring(ctx context.Context, in *Input, cut *plan.Plan) (r Restoration, err error) {
 	s, err := v.newRequest(in)
 	if err != nil {
 		return r, err
@@ -207,7 +186,7 @@ func (v *Viewer) Restoring(ctx context.Context, in *Input, cut *Cut) (r Restorat
 // leaves almost nothing of it, because a large message has left for which the
 // earlier cut removed all others. It returns nil if total, the size of that
 // view, suffices, or if no larger view fits.
-func (s *request) cutAnew(ctx context.Context, cut *Cut, total int) *draft {
+func (s *request) cutAnew(ctx context.Context, cut *plan.Plan, total int) *draft {
 	if cut == nil || s.Thread.From > 0 || total-s.fixed() >= (s.low()-s.fixed())/nearlyEmpty {
 		return nil
 	}

@@ -3,12 +3,13 @@ package view
 import (
 	"context"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/window"
 )
 
 // Again shows a request by a cut of an earlier one, if its place in the
 // history is unknown. The caller knows that both begin with the same messages.
-func (v *Viewer) Again(in *Input, cut *Cut) (*Result, error) {
+func (v *Viewer) Again(in *Input, cut *plan.Plan) (*Result, error) {
 	s, err := v.newRequest(in)
 	if err != nil {
 		return nil, err

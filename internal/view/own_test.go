@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
@@ -19,7 +20,7 @@ func TestACutTreatsOwnMessagesAsBefore(t *testing.T) {
 	}
 	s := &request{Input: &Input{Body: body, Thread: &thread.Thread{From: 3, Before: make([]timeline.Hash, 9)}}}
 	instead := []byte(`{"role":"user","content":"short"}`)
-	pieces, err := s.apply(&Cut{ClientOwn: map[timeline.Hash][]byte{s.identity(0): nil, s.identity(1): instead}})
+	pieces, err := s.apply(&plan.Plan{ClientOwn: map[timeline.Hash][]byte{s.identity(0): nil, s.identity(1): instead}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func namesOf(found []recall.Passage) (blocks, parts string) {
 	return strings.Join(b, " "), strings.Join(p, " ")
 }
 
-// passagesIn returns the passages that an insertion shows, as in Cut.Recalled.
+// passagesIn returns the passages that an insertion shows, as in plan.Plan.Recalled.
 func passagesIn(in *window.Insertion) []string {
 	out, parts := strings.Fields(in.Block), strings.Fields(in.Parts)
 	if len(parts) != len(out) {

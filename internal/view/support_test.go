@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/recall"
@@ -65,7 +66,7 @@ func (s *stage) library() {
 // restart is a new process over what was stored.
 func (s *stage) restart() {
 	s.log = timeline.NewLog(s.store, timeline.LogOptions{})
-	s.book = thread.NewIndex(s.store, thread.Options{Suffix: func() string { s.names++; return fmt.Sprint(s.names) }, Plans: ReadPlans})
+	s.book = thread.NewIndex(s.store, thread.Options{Suffix: func() string { s.names++; return fmt.Sprint(s.names) }, Plans: plan.Read})
 	o := s.o
 	o.Index, o.Recall = s.book, s.recall
 	s.viewer = New(o)
@@ -84,7 +85,7 @@ type call struct {
 	*Result
 	thread *thread.Thread
 	body   *wire.Body
-	made   []*Cut
+	made   []*plan.Plan
 }
 
 // ask is how a request is sent.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/token"
@@ -139,9 +140,9 @@ type Input struct {
 type Decision struct {
 	// Cut is a new cut; nil if nothing is recalled for the newest words of a
 	// request and nothing else is new.
-	Cut *Cut
+	Cut *plan.Plan
 	// Before are the cuts of the index from which the decision was made.
-	Before []any
+	Before []*plan.Plan
 	// Recalled reports that the cut has something that was recalled for the newest
 	// words.
 	Recalled bool
@@ -176,9 +177,9 @@ type Result struct {
 	// Cut is the cut in effect, or nil; New reports that this call made it.
 	// Made are all cuts of this call, to be stored: one for the history and,
 	// if something was recalled for the newest words alone, one more.
-	Cut  *Cut
+	Cut  *plan.Plan
 	New  bool
-	Made []*Cut
+	Made []*plan.Plan
 	// Folded reports that this call left something out; otherwise its cuts
 	// only remember what was inserted. Cleared reports that something that was recalled
 	// for earlier turns left.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -24,7 +25,7 @@ func (v *Viewer) Apply(in *Input) (*Result, error) {
 // ApplyCut shows a request by the cut that was made for it, as the call was sent. It
 // decides nothing and needs no index. A nil cut changes nothing. depths are the depths of
 // the body's messages in the history, from 1 on, or 0 for those that have none.
-func (v *Viewer) ApplyCut(in *Input, cut *Cut) (r *Result, depths []int, err error) {
+func (v *Viewer) ApplyCut(in *Input, cut *plan.Plan) (r *Result, depths []int, err error) {
 	s, err := v.newRequest(in)
 	if err != nil {
 		return nil, nil, err
@@ -44,13 +45,13 @@ func (v *Viewer) ApplyCut(in *Input, cut *Cut) (r *Result, depths []int, err err
 // shown, or nil. A cut may have been made for a smaller budget; a client that
 // trims its history may send too little of what a cut keeps; and the newest
 // turn of a client that goes back may be what a cut dropped as old.
-func (s *request) usable(found []any) *Cut {
+func (s *request) usable(found []*plan.Plan) *plan.Plan {
 	if len(found) == 0 {
 		return nil
 	}
 	came := chat.NewCuts(s.Body.Messages, s.Body.Rules())
-	for _, value := range found {
-		if cut, ok := value.(*Cut); ok && !s.void(cut) && s.shows(came, cut) {
+	for _, cut := range found {
+		if !s.void(cut) && s.shows(came, cut) {
 			return cut
 		}
 	}
@@ -58,7 +59,7 @@ func (s *request) usable(found []any) *Cut {
 }
 
 // shows reports whether a request can be shown by a cut.
-func (s *request) shows(came *chat.Cuts, cut *Cut) bool {
+func (s *request) shows(came *chat.Cuts, cut *plan.Plan) bool {
 	if last := s.depth(len(s.Body.Messages) - 1); cut.ExceptNewest && last > 0 && last <= cut.Covers {
 		return false
 	}
@@ -99,7 +100,7 @@ func opens(c *chat.Cuts) chat.Side {
 }
 
 // again shows a request by a cut that was made before.
-func (s *request) again(cut *Cut) (*Result, error) {
+func (s *request) again(cut *plan.Plan) (*Result, error) {
 	pieces, err := s.apply(cut)
 	if err != nil {
 		return nil, err
@@ -108,11 +109,11 @@ func (s *request) again(cut *Cut) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Body: body, Changed: s.changed(body), Before: s.before.Total, After: n.Total, Local: n.Local, Action: cut.action(), Cut: cut, Room: s.room(), Budget: s.hard, request: s, pieces: pieces}, nil
+	return &Result{Body: body, Changed: s.changed(body), Before: s.before.Total, After: n.Total, Local: n.Local, Action: action(cut), Cut: cut, Room: s.room(), Budget: s.hard, request: s, pieces: pieces}, nil
 }
 
 // apply does to the request what a cut did to an earlier one.
-func (s *request) apply(cut *Cut) ([]wire.Piece, error) {
+func (s *request) apply(cut *plan.Plan) ([]wire.Piece, error) {
 	pieces := s.Body.Whole()
 	if cut == nil {
 		return pieces, nil
@@ -149,16 +150,17 @@ func (s *request) named(raw []byte) []byte {
 	return voice.WithoutTool(raw)
 }
 
-func (c *Cut) action() string {
-	if c == nil {
+// action returns what a plan does, for people; nil does nothing.
+func action(cut *plan.Plan) string {
+	if cut == nil {
 		return "none"
 	}
-	action := c.Plan.Action
-	if len(c.Recalled) > 0 {
-		if action == "none" {
+	did := cut.Action
+	if len(cut.Recalled) > 0 {
+		if did == "none" {
 			return "recall"
 		}
-		action += "+recall"
+		did += "+recall"
 	}
-	return action
+	return did
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -21,7 +22,7 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 	if s.profile.Off || s.managed() {
 		return s.leave(), nil
 	}
-	var made []*Cut
+	var made []*plan.Plan
 	var first *Result // of two steps
 	for ctx.Err() == nil {
 		before := v.o.Index.PlansAt(in.Thread)
@@ -34,7 +35,7 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 			return r, err
 		}
 		if fresh != nil {
-			if !s.agreed(Decision{fresh, before, s.recallsNewest}) || !v.o.Index.AddPlan(in.Thread, fresh.Covers, fresh.ID, before, fresh) {
+			if !s.agreed(Decision{fresh, before, s.recallsNewest}) || !v.o.Index.AddPlan(in.Thread, fresh, before) {
 				s.recalled = recalled
 				continue // another call was first: use its cut
 			}
@@ -76,7 +77,7 @@ func (s *request) agreed(d Decision) bool {
 
 // show makes the view that continues from a cut; fresh is the cut that it
 // made, or nil. The first of two steps has no body.
-func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, err error) {
+func (s *request) show(ctx context.Context, cut *plan.Plan) (r *Result, fresh *plan.Plan, err error) {
 	pieces, err := s.apply(cut)
 	if err != nil {
 		return nil, nil, err
@@ -125,17 +126,17 @@ func (s *request) show(ctx context.Context, cut *Cut) (r *Result, fresh *Cut, er
 	if cut == nil && !e.changed {
 		return s.leave(), nil, nil
 	}
-	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: cut.action(), Cut: cut, Room: s.room(), Budget: s.budget, Grown: s.grown, Recalled: s.recalled, Restored: back, Left: left, Refused: refused, Failed: s.failed, Asked: s.askedModel, Unused: s.unused}
+	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: action(cut), Cut: cut, Room: s.room(), Budget: s.budget, Grown: s.grown, Recalled: s.recalled, Restored: back, Left: left, Refused: refused, Failed: s.failed, Asked: s.askedModel, Unused: s.unused}
 	r.again = e.again
 	if e.changed {
 		fresh = e.finish(total.Total)
-		r.Cut, r.New, r.Action = fresh, true, fresh.action()
+		r.Cut, r.New, r.Action = fresh, true, action(fresh)
 		r.Folded, r.Cleared = e.plan != nil, e.cleared
 		if left := s.missing(fresh); len(left) > 0 {
-			if !cut.refuses(s.Pins) {
+			if !cut.Refuses(s.Pins) {
 				r.Refused = s.noRoom(left)
 			}
-			fresh.noRoom.Store(&s.Pins)
+			fresh.Refuse(s.Pins)
 		}
 	}
 	if r.again && s.steps == 0 { // the next step writes the body
