@@ -29,7 +29,7 @@ type talk struct {
 	sent     []byte                       // the messages that the model got last
 }
 
-func newTalk(t *testing.T) *talk {
+func newTalk(t *testing.T, dir string) *talk {
 	k := &talk{t: t, messages: map[string][]json.RawMessage{}}
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		k.sent, _ = io.ReadAll(r.Body)
@@ -40,7 +40,7 @@ func newTalk(t *testing.T) *talk {
 	t.Cleanup(model.Close)
 	waits := call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}
 	var err error
-	k.engine, err = oriel.Open(call.With(t.Context(), call.Inside{Waits: waits}), oriel.Config{NoEmbed: true})
+	k.engine, err = oriel.Open(call.With(t.Context(), call.Inside{Waits: waits}), oriel.Config{Dir: dir, NoEmbed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func question(n int) string {
 // keeps a second account of it.
 func TestEveryMethodOnAConversationOfCalls(t *testing.T) {
 	ctx := t.Context()
-	k := newTalk(t)
+	k := newTalk(t, "")
 	plan := ""
 	for i := range 40 {
 		plan = k.say("talk", question(i)).Get("X-Oriel-Plan")
@@ -199,15 +199,25 @@ func TestEveryMethodOnAConversationOfCalls(t *testing.T) {
 	if id, _, err := c.Add(ctx, oriel.Item{Source: "user", Content: "An item."}); err != nil || id != 1 {
 		t.Errorf("item %d after the deletion: %v", id, err)
 	}
+	if other := k.say("talk", question(42)).Get("X-Oriel-Conversation"); other == "talk" {
+		t.Error("a call goes on in a conversation of items")
+	}
+	if err := k.engine.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if id, _, err := c.Add(ctx, oriel.Item{Source: "user", Content: "Another item."}); err != nil || id != 2 {
+		t.Errorf("item %d after the deletion: %v", id, err)
+	}
 }
 
 // A call that names a conversation of items has a conversation of its own, whichever was
 // opened first, and neither changes the other.
 func TestCallsAndItemsOfOneNameStayApart(t *testing.T) {
 	ctx := t.Context()
-	for _, asked := range []bool{false, true} { // whether the engine has read the names of calls before
-		k := newTalk(t)
-		if asked {
+	for _, when := range []string{"at once", "after another call", "after a restart"} {
+		dir := t.TempDir()
+		k := newTalk(t, dir)
+		if when == "after another call" {
 			k.say("notes~2", "Another call.")
 		}
 		c := k.conversation("notes")
@@ -220,9 +230,16 @@ func TestCallsAndItemsOfOneNameStayApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if when == "after a restart" {
+			if err := k.engine.Close(); err != nil {
+				t.Fatal(err)
+			}
+			k = newTalk(t, dir)
+			c = k.conversation("notes")
+		}
 		other := k.say("notes", "A call.").Get("X-Oriel-Conversation")
 		if other == "notes" || !strings.HasPrefix(other, "notes~") {
-			t.Errorf("a call is in %q", other)
+			t.Errorf("%s, a call is in %q", when, other)
 		}
 		if next := k.say("notes", "Another one.").Get("X-Oriel-Conversation"); next != other {
 			t.Errorf("the next call is in %q, the first in %q", next, other)
@@ -245,7 +262,7 @@ func TestCallsAndItemsOfOneNameStayApart(t *testing.T) {
 // The first write decides, also if it is a call that has begun and is not stored yet.
 func TestACallThatHasBegunDecides(t *testing.T) {
 	ctx := t.Context()
-	k := newTalk(t)
+	k := newTalk(t, "")
 	begun := call.Of(k.engine).Begin(context.Background(), &call.Request{ID: "one", Path: "/v1/chat/completions",
 		Header: http.Header{"X-Oriel-Conversation": {"talk"}}, Body: []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"A question."}]}`)})
 	c := k.conversation("talk")

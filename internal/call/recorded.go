@@ -48,9 +48,9 @@ func (r *Engine) Recorded(tenant string, stored timeline.Conversation) *Recorded
 	return &Recorded{r, r.o.Store, tenant, stored}
 }
 
-// InUse reports whether a call of a conversation has begun and is not written yet, so that
-// the conversation will be one of calls.
-func (r *Engine) InUse(tenant, conversation string) bool { return r.index.InUse(tenant, conversation) }
+// Free makes the name of a conversation that is not stored free for items. It returns false if
+// a call of it has begun, so that it will be a conversation of calls.
+func (r *Engine) Free(tenant, conversation string) bool { return r.index.Free(tenant, conversation) }
 
 // HasCalls reports whether a stored conversation consists of calls. The first write decides
 // that, and conversations of items get no calls.

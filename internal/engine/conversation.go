@@ -126,7 +126,7 @@ func (c *Conversation) attempt(ctx context.Context, do func(*loaded) error) erro
 	err = do(p)
 	if err == nil && p.touched() {
 		added := len(p.change.Messages) > 0
-		if p.stored.Revision == 0 && c.engine.calls.InUse(c.tenant, c.id) {
+		if p.stored.Revision == 0 && !c.engine.calls.Free(c.tenant, c.id) {
 			err = fault.ErrOfCalls // the first one is on its way
 		} else if err = p.commit(ctx); err == nil {
 			c.begun.Store(true)

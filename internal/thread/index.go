@@ -238,13 +238,20 @@ func (b *Index) Find(ctx context.Context, r *Request) (*Thread, error) {
 	return th, nil
 }
 
-// InUse reports whether a call of a conversation has begun and is not written yet.
-func (b *Index) InUse(tenant, conversation string) bool {
+// Free forgets a conversation that is not stored, so that something else can have its name. It
+// returns false if a call of it has begun and is not written yet.
+func (b *Index) Free(tenant, conversation string) bool {
 	t := b.tenant(tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.conversations[conversation]
-	return k != nil && k.busy()
+	if k != nil && k.busy() {
+		return false
+	}
+	if k != nil {
+		t.drop(k)
+	}
+	return true
 }
 
 // locate is the part of Find under the tenant's lock.
