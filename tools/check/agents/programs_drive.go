@@ -270,9 +270,12 @@ func (w *watched) text() string {
 // escapes matches what moves the cursor or sets colours.
 var escapes = regexp.MustCompile("\x1b(\\[[0-9;?<>=]*[ -/]*[@-~]|\\][^\a\x1b]*\a?|[P_][^\x1b]*|.)")
 
+// spinners matches the signs that turn while a program waits. They are drawn between words, too.
+var spinners = regexp.MustCompile(`[\x{2800}-\x{28ff}]`)
+
 // has reports whether a text was drawn, wherever its words stand.
 func (w *watched) has(text string) bool {
-	drawn := strings.Join(strings.Fields(escapes.ReplaceAllString(w.text(), " ")), "")
+	drawn := strings.Join(strings.Fields(spinners.ReplaceAllString(escapes.ReplaceAllString(w.text(), " "), " ")), "")
 	return strings.Contains(drawn, strings.Join(strings.Fields(text), ""))
 }
 

@@ -144,3 +144,11 @@ func TestProgramsAreChosenByTheirBeginning(t *testing.T) {
 		}
 	}
 }
+
+func TestAScreenHasWhatIsDrawnBesideASpinner(t *testing.T) {
+	w := &watched{}
+	w.b.WriteString("\x1b[2;1HThat was in the third      \x1b[3;1H\u2819\x1b[2;24Hpart.\x1b[4;1H16,943")
+	if !w.has("third part") || w.has("part third") {
+		t.Errorf("%q", w.text())
+	}
+}
