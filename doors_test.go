@@ -21,6 +21,7 @@ import (
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/test/histories"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
@@ -179,13 +180,11 @@ func TestEveryDoorHasTheSameBudgetAndVerdicts(t *testing.T) {
 		body       []byte
 	}
 	requests := []request{{"long prompt", "/v1/messages", longPrompt()}}
-	for _, f := range []struct {
-		path string
-		draw func(*rapid.T, histories.Options) []byte
-	}{{"/v1/messages", histories.Anthropic}, {"/v1/chat/completions", histories.Chat}, {"/v1/responses", histories.Responses}} {
-		draw := rapid.Custom(func(rt *rapid.T) []byte { return f.draw(rt, histories.Options{Valid: true, Turns: 20}) })
+	for _, p := range protocols.All() {
+		path := p.Format.Protocol().Route
+		draw := rapid.Custom(func(rt *rapid.T) []byte { return p.Draw(rt, histories.Options{Valid: true, Turns: 20}) })
 		for i := range 2 {
-			requests = append(requests, request{fmt.Sprint(f.path, " ", i), f.path, draw.Example(i)})
+			requests = append(requests, request{fmt.Sprint(path, " ", i), path, draw.Example(i)})
 		}
 	}
 	config := oriel.Config{Calls: oriel.CallOptions{Models: models, Profiles: profiles}}

@@ -94,6 +94,7 @@ var layers = []string{
 	"internal/demo",
 	"cmd/oriel",
 	"internal/test/histories",
+	"internal/test/protocols",
 	"internal/test/shapes",
 	"internal/test/script",
 	"internal/test/mixtext",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/test/histories"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -221,13 +222,9 @@ func TestIdentitiesStay(t *testing.T) {
 	}
 }
 
-var drawn = map[wire.Format]func(*rapid.T, histories.Options) []byte{
-	wire.Anthropic: histories.Anthropic, wire.Chat: histories.Chat, wire.Responses: histories.Responses,
-}
-
 // drawHistory draws a body and its messages, decoded.
 func drawHistory(t *rapid.T, f wire.Format) (body *wire.Body, list []any) {
-	data := drawn[f](t, histories.Options{Plain: true, Valid: rapid.Bool().Draw(t, "valid")})
+	data := protocols.Of(f).Draw(t, histories.Options{Plain: true, Valid: rapid.Bool().Draw(t, "valid")})
 	body, err := wire.Read(data, f, wire.Limits{})
 	if err != nil {
 		t.Skip(err)
@@ -238,10 +235,7 @@ func drawHistory(t *rapid.T, f wire.Format) (body *wire.Body, list []any) {
 	if err := d.Decode(&top); err != nil {
 		t.Fatal(err)
 	}
-	list, _ = top["messages"].([]any)
-	if f == wire.Responses {
-		list, _ = top["input"].([]any)
-	}
+	list, _ = top[f.Protocol().List].([]any)
 	if len(list) != len(body.Messages) || len(list) == 0 {
 		t.Skip("no list of messages")
 	}
@@ -257,7 +251,7 @@ func readList(f wire.Format, list []byte) (*wire.Body, error) {
 }
 
 func TestIdentityIsThatOfEveryWriting(t *testing.T) {
-	for f := range drawn {
+	for _, f := range wire.Protocols() {
 		t.Run(f.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				body, list := drawHistory(t, f)
@@ -389,7 +383,7 @@ func (w *rewriter) quote(s string) {
 }
 
 func TestIdentityTellsEveryChange(t *testing.T) {
-	for f := range drawn {
+	for _, f := range wire.Protocols() {
 		t.Run(f.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				body, list := drawHistory(t, f)

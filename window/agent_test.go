@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -15,19 +16,19 @@ import (
 // with every policy: the request stays valid and within the budget, digests never
 // nest, and what is told to be missing never shrinks. SPEC B3, E3, E5.
 func TestAgentThatGoesOnAndOn(t *testing.T) {
-	for _, p := range protocols {
+	for _, p := range protocols.All() {
 		for _, policy := range Policies() {
-			t.Run(p.format.String()+"/"+policy, func(t *testing.T) {
+			t.Run(p.Format.String()+"/"+policy, func(t *testing.T) {
 				r := chat.Request{Model: "gpt-4o", MaxOutput: 100, Tools: []chat.ToolDef{{Name: "read", Raw: []byte(`{"name":"read","input_schema":{"type":"object"}}`)}}}
 				told, cuts := 0, 0
 				written := map[string]bool{}
 				for round := range 60 {
 					r.Messages = append(r.Messages, turnOf(round)...)
-					body, err := wire.Encode(p.format, &r)
+					body, err := wire.Encode(p.Format, &r)
 					if err != nil {
 						t.Fatal(err)
 					}
-					known, err := wire.Read(body, p.format, wire.Limits{})
+					known, err := wire.Read(body, p.Format, wire.Limits{})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -37,17 +38,17 @@ func TestAgentThatGoesOnAndOn(t *testing.T) {
 							part.Written = written[part.Text.String()]
 						}
 					}
-					out, plan, err := FitBody(context.Background(), known, Options{Format: p.format, Policy: policy, Budget: 3000, Low: 1500})
+					out, plan, err := FitBody(context.Background(), known, Options{Format: p.Format, Policy: policy, Budget: 3000, Low: 1500})
 					if err != nil {
 						t.Fatalf("round %d: %v", round, err)
 					}
-					if problems := p.judge(out); len(problems) > 0 && problems[0].Code != strict.LastRole {
+					if problems := p.Judge(out); len(problems) > 0 && problems[0].Code != strict.LastRole {
 						t.Fatalf("round %d: %v", round, problems[0])
 					}
 					if plan.TokensAfter > 3000 {
 						t.Fatalf("round %d: %d tokens", round, plan.TokensAfter)
 					}
-					b, err := wire.Read(out, p.format, wire.Limits{})
+					b, err := wire.Read(out, p.Format, wire.Limits{})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -13,15 +13,16 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/test/histories"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
 
 // drawn draws a history of any protocol, with the tokens that it has.
 func drawn(t *rapid.T) (data []byte, b *wire.Body, total int) {
-	p := rapid.SampledFrom(protocols).Draw(t, "protocol")
-	data = p.draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(2, 10).Draw(t, "turns")})
-	b, err := wire.Read(data, p.format, wire.Limits{})
+	p := rapid.SampledFrom(protocols.All()).Draw(t, "protocol")
+	data = p.Draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(2, 10).Draw(t, "turns")})
+	b, err := wire.Read(data, p.Format, wire.Limits{})
 	if err != nil {
 		t.Skip(err)
 	}

@@ -11,38 +11,28 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel/internal/test/histories"
-	"github.com/oriel-context/oriel/internal/test/strict"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
-
-var protocols = []struct {
-	format wire.Format
-	draw   func(*rapid.T, histories.Options) []byte
-	judge  func([]byte) []strict.Problem
-}{
-	{wire.Anthropic, histories.Anthropic, strict.Anthropic},
-	{wire.Chat, histories.Chat, strict.Chat},
-	{wire.Responses, histories.Responses, strict.Responses},
-}
 
 // For any history, budget, policy, pins and mode: what comes out is valid and
 // within the budget or refused with the numbers, what the plan keeps has its bytes,
 // the same input gives the same plan, a second fit changes nothing, and the input
 // is as it was, so that dropping the plan undoes it. SPEC A2, A4, E1, E2, E4, E5, E6.
 func TestFitHoldsForAnyHistory(t *testing.T) {
-	for _, p := range protocols {
-		t.Run(p.format.String(), func(t *testing.T) {
+	for _, p := range protocols.All() {
+		t.Run(p.Format.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				data := p.draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(2, 10).Draw(t, "turns")})
-				b, err := wire.Read(data, p.format, wire.Limits{})
+				data := p.Draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(2, 10).Draw(t, "turns")})
+				b, err := wire.Read(data, p.Format, wire.Limits{})
 				if err != nil {
 					t.Skip(err)
 				}
 				counter := token.NewCounter(token.Builtin().Lookup(b.Model), token.Options{})
 				total := counter.Request(&b.Request).Total
 				o := Options{
-					Format: p.format,
+					Format: p.Format,
 					Policy: rapid.SampledFrom(Policies()).Draw(t, "policy"),
 					Budget: max(1, total*rapid.IntRange(5, 110).Draw(t, "percent")/100),
 					Mode:   rapid.SampledFrom([]Mode{Hard, Soft, Recovery}).Draw(t, "mode"),
@@ -68,7 +58,7 @@ func TestFitHoldsForAnyHistory(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%v\n%s", err, data)
 				}
-				for _, problem := range p.judge(out) {
+				for _, problem := range p.Judge(out) {
 					t.Fatalf("%+v: %v\n%s\nof\n%s", o, problem, out, data)
 				}
 				checkPlan(t, b, o, out, plan, counter)
@@ -77,7 +67,7 @@ func TestFitHoldsForAnyHistory(t *testing.T) {
 					t.Fatalf("the same input gave another plan: %v", err)
 				}
 				if o.Mode == Hard && o.Pins == nil { // recovery always gets smaller
-					if twice, _, err := Fit(context.Background(), out, Options{Format: p.format, Policy: o.Policy, Budget: o.Budget, Low: o.Low, Mode: Hard}); err == nil && plan.TokensAfter <= o.Budget && !bytes.Equal(twice, out) {
+					if twice, _, err := Fit(context.Background(), out, Options{Format: p.Format, Policy: o.Policy, Budget: o.Budget, Low: o.Low, Mode: Hard}); err == nil && plan.TokensAfter <= o.Budget && !bytes.Equal(twice, out) {
 						t.Fatalf("a second fit changed\n%s\nto\n%s", out, twice)
 					}
 				}

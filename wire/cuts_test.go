@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -86,8 +87,8 @@ func TestEveryLegalSetOfUnusualHistories(t *testing.T) {
 			[]string{"Fix the bug"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := protocols[c.format-1]
-			if problems := p.judge([]byte(c.body)); len(problems) > 0 && problems[0].Code != strict.OpenEnd {
+			p := protocols.Of(c.format)
+			if problems := p.Judge([]byte(c.body)); len(problems) > 0 && problems[0].Code != strict.OpenEnd {
 				t.Fatalf("the history itself: %v", problems)
 			}
 			b, err := wire.Read([]byte(c.body), wire.Auto, wire.Limits{})
@@ -110,7 +111,7 @@ func TestEveryLegalSetOfUnusualHistories(t *testing.T) {
 					t.Fatal(err)
 				}
 				out := string(raw)
-				if problems := p.judge(raw); len(problems) > 0 {
+				if problems := p.Judge(raw); len(problems) > 0 {
 					t.Fatalf("%v: %v\n%s", keep, problems[0], list(cuts.Exchanges))
 				}
 				for _, s := range c.stays {

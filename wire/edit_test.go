@@ -13,6 +13,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/test/histories"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -203,14 +204,14 @@ var marks = chat.Quote(marked)
 // Each replaced span is the old value and nothing more; every other byte of the
 // message stays; the message reads as before but for the new text. SPEC E5.
 func TestReplaceChangesOneSpan(t *testing.T) {
-	each(t, func(t *rapid.T, p protocol) {
-		data := p.draw(t, histories.Options{Valid: rapid.Bool().Draw(t, "valid")})
-		b := read(t, data, p.format)
+	each(t, func(t *rapid.T, p protocols.Kit) {
+		data := p.Draw(t, histories.Options{Valid: rapid.Bool().Draw(t, "valid")})
+		b := read(t, data, p.Format)
 		for i := range b.Messages {
 			m := &b.Messages[i]
-			checkNothingReplaced(t, p.format, m)
-			checkReplace(t, p.format, m, chat.Result, wire.ReplaceResults)
-			checkReplace(t, p.format, m, chat.Text, wire.ReplaceTexts)
+			checkNothingReplaced(t, p.Format, m)
+			checkReplace(t, p.Format, m, chat.Result, wire.ReplaceResults)
+			checkReplace(t, p.Format, m, chat.Text, wire.ReplaceTexts)
 		}
 	})
 }
@@ -338,18 +339,18 @@ func checkRead(t *rapid.T, f wire.Format, m *chat.Message, i int, out []byte) {
 // A text that is added leaves every byte of a list, and every literal of a string,
 // as it was; the message has one part more. SPEC E5.
 func TestAddTextInserts(t *testing.T) {
-	each(t, func(t *rapid.T, p protocol) {
-		data := p.draw(t, histories.Options{Valid: rapid.Bool().Draw(t, "valid")})
-		b := read(t, data, p.format)
+	each(t, func(t *rapid.T, p protocols.Kit) {
+		data := p.Draw(t, histories.Options{Valid: rapid.Bool().Draw(t, "valid")})
+		b := read(t, data, p.Format)
 		for i := range b.Messages {
 			m := &b.Messages[i]
-			if out, err := wire.AppendText(p.format, m.Raw, marked); err == nil {
-				checkAdded(t, p.format, m, out, false)
+			if out, err := wire.AppendText(p.Format, m.Raw, marked); err == nil {
+				checkAdded(t, p.Format, m, out, false)
 			} else if m.Role == chat.User {
 				t.Fatalf("%v\n%s", err, m.Raw)
 			}
-			if out, err := wire.PrependText(p.format, m.Raw, marked); err == nil {
-				checkAdded(t, p.format, m, out, true)
+			if out, err := wire.PrependText(p.Format, m.Raw, marked); err == nil {
+				checkAdded(t, p.Format, m, out, true)
 			} else if m.Role == chat.User && !returns(m) {
 				t.Fatalf("%v\n%s", err, m.Raw)
 			}
@@ -421,9 +422,9 @@ func TestEditedHistoriesAreValid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for long, and nothing beside it")
 	}
-	each(t, func(t *rapid.T, p protocol) {
-		data := p.draw(t, histories.Options{Valid: true})
-		b := read(t, data, p.format)
+	each(t, func(t *rapid.T, p protocols.Kit) {
+		data := p.Draw(t, histories.Options{Valid: true})
+		b := read(t, data, p.Format)
 		view := b.Whole()
 		for i := range b.Messages {
 			m := &b.Messages[i]
@@ -433,7 +434,7 @@ func TestEditedHistoriesAreValid(t *testing.T) {
 					texts[j] = "[removed]"
 				}
 			}
-			raw, err := wire.ReplaceResults(p.format, raw, texts)
+			raw, err := wire.ReplaceResults(p.Format, raw, texts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -443,7 +444,7 @@ func TestEditedHistoriesAreValid(t *testing.T) {
 				if rapid.Bool().Draw(t, "first") && !returns(m) {
 					add = wire.PrependText
 				}
-				if raw, err = add(p.format, raw, "[note]"); err != nil {
+				if raw, err = add(p.Format, raw, "[note]"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -455,7 +456,7 @@ func TestEditedHistoriesAreValid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if problems := append(p.judge(out), strict.SameThinking(data, out)...); len(problems) > 0 {
+		if problems := append(p.Judge(out), strict.SameThinking(data, out)...); len(problems) > 0 {
 			t.Fatalf("%v\n%s\nbecame\n%s", problems, data, out)
 		}
 	})

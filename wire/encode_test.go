@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/test/histories"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -74,23 +75,23 @@ func TestEncodeSaysTheSameInEveryProtocol(t *testing.T) {
 		"user: go\n", "assistant: reading", `call a read {"p":"x"}`, `call b run {"c":1}`,
 		"result b done", "result a content", "user: and then?", "assistant: ready", `user: {"type":"hologram"}`,
 	}
-	for _, p := range protocols {
-		data, err := wire.Encode(p.format, &history)
+	for _, p := range protocols.All() {
+		data, err := wire.Encode(p.Format, &history)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !json.Valid(data) {
-			t.Fatalf("%s: not JSON: %s", p.format, data)
+			t.Fatalf("%s: not JSON: %s", p.Format, data)
 		}
-		if problems := p.judge(data); len(problems) > 0 {
-			t.Errorf("%s: %v\n%s", p.format, problems, data)
+		if problems := p.Judge(data); len(problems) > 0 {
+			t.Errorf("%s: %v\n%s", p.Format, problems, data)
 		}
-		got := said(t, p.format, data)
-		if p.format == wire.Chat { // its system prompt is a message
+		got := said(t, p.Format, data)
+		if p.Format == wire.Chat { // its system prompt is a message
 			got = got[1:]
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s\n%s", p.format, diff, data)
+			t.Errorf("%s (-want +got)\n%s\n%s", p.Format, diff, data)
 		}
 	}
 	if _, err := wire.Encode(wire.Trajectories, &history); err == nil {
@@ -105,21 +106,21 @@ func TestTranslationsAreValid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for long, and nothing beside it")
 	}
-	each(t, func(t *rapid.T, from protocol) {
-		data := from.draw(t, histories.Options{Valid: true, Plain: true})
-		b := read(t, data, from.format)
+	each(t, func(t *rapid.T, from protocols.Kit) {
+		data := from.Draw(t, histories.Options{Valid: true, Plain: true})
+		b := read(t, data, from.Format)
 		if b.Rules().Held {
 			t.Skip("the provider has a part of it")
 		}
-		for _, to := range protocols {
-			out, err := wire.Encode(to.format, &b.Request)
+		for _, to := range protocols.All() {
+			out, err := wire.Encode(to.Format, &b.Request)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, problem := range to.judge(out) {
+			for _, problem := range to.Judge(out) {
 				switch problem.Code {
 				case strict.BadJSON, strict.OrphanResult, strict.UnansweredCall, strict.ResultNotFirst, strict.WrongRole:
-					t.Fatalf("%s: %v\n%s\nof\n%s", to.format, problem, out, data)
+					t.Fatalf("%s: %v\n%s\nof\n%s", to.Format, problem, out, data)
 				}
 			}
 			calls := func(f wire.Format, data []byte) (n int) {
@@ -138,9 +139,9 @@ func TestTranslationsAreValid(t *testing.T) {
 					}
 				}
 			}
-			if to.format != wire.Anthropic || hosted == 0 {
-				if got, want := calls(to.format, out), calls(from.format, data)-hosted; got != want {
-					t.Fatalf("%s has %d calls and results, want %d\n%s\nof\n%s", to.format, got, want, out, data)
+			if to.Format != wire.Anthropic || hosted == 0 {
+				if got, want := calls(to.Format, out), calls(from.Format, data)-hosted; got != want {
+					t.Fatalf("%s has %d calls and results, want %d\n%s\nof\n%s", to.Format, got, want, out, data)
 				}
 			}
 		}

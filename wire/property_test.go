@@ -13,26 +13,14 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/test/histories"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/wire"
 )
 
-// protocol is a request format with its generator and its judge.
-type protocol struct {
-	format wire.Format
-	draw   func(*rapid.T, histories.Options) []byte
-	judge  func([]byte) []strict.Problem
-}
-
-var protocols = []protocol{
-	{wire.Anthropic, histories.Anthropic, strict.Anthropic},
-	{wire.Chat, histories.Chat, strict.Chat},
-	{wire.Responses, histories.Responses, strict.Responses},
-}
-
-func each(t *testing.T, check func(*rapid.T, protocol)) {
-	for _, p := range protocols {
-		t.Run(p.format.String(), func(t *testing.T) {
+func each(t *testing.T, check func(*rapid.T, protocols.Kit)) {
+	for _, p := range protocols.All() {
+		t.Run(p.Format.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) { check(t, p) })
 		})
 	}
@@ -71,7 +59,7 @@ func lists(data []byte, f wire.Format) int {
 			continue
 		}
 		if depth == 1 {
-			if isKey && (f == wire.Responses && tok == "input" || f != wire.Responses && tok == "messages") {
+			if isKey && tok == f.Protocol().List {
 				n++
 			}
 			isKey = !isKey
@@ -82,9 +70,9 @@ func lists(data []byte, f wire.Format) int {
 // Whatever a body holds, writing it back without a change gives the same bytes,
 // and every message is the very bytes that an ordinary JSON reader finds.
 func TestUnchangedIsByteIdentical(t *testing.T) {
-	each(t, func(t *rapid.T, p protocol) {
-		data := p.draw(t, histories.Options{Valid: rapid.Bool().Draw(t, "valid")})
-		b := read(t, data, p.format)
+	each(t, func(t *rapid.T, p protocols.Kit) {
+		data := p.Draw(t, histories.Options{Valid: rapid.Bool().Draw(t, "valid")})
+		b := read(t, data, p.Format)
 		out, err := b.Write(b.Whole())
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +80,7 @@ func TestUnchangedIsByteIdentical(t *testing.T) {
 		if !bytes.Equal(out, data) {
 			t.Fatalf("changed\n%s\nto\n%s", data, out)
 		}
-		for i, raw := range elements(t, data, p.format) {
+		for i, raw := range elements(t, data, p.Format) {
 			if !bytes.Equal(b.Messages[i].Raw, raw) {
 				t.Fatalf("message %d is\n%s\nwant\n%s", i, b.Messages[i].Raw, raw)
 			}
@@ -102,10 +90,7 @@ func TestUnchangedIsByteIdentical(t *testing.T) {
 
 // elements finds the messages with the standard library.
 func elements(t *rapid.T, data []byte, f wire.Format) []json.RawMessage {
-	name := "messages"
-	if f == wire.Responses {
-		name = "input"
-	}
+	name := f.Protocol().List
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(data, &top); err != nil {
 		t.Fatal(err)
@@ -123,9 +108,9 @@ func elements(t *rapid.T, data []byte, f wire.Format) []json.RawMessage {
 // A view shows the messages that it names, in its order, each byte for byte, and
 // everything beside the list as it came.
 func TestViewIsSplicedByteForByte(t *testing.T) {
-	each(t, func(t *rapid.T, p protocol) {
-		data := p.draw(t, histories.Options{})
-		b := read(t, data, p.format)
+	each(t, func(t *rapid.T, p protocols.Kit) {
+		data := p.Draw(t, histories.Options{})
+		b := read(t, data, p.Format)
 		made := []byte(`{"role":"user","content":"made \"here\"\n"}`)
 		var view []wire.Piece
 		var want [][]byte
@@ -143,7 +128,7 @@ func TestViewIsSplicedByteForByte(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := wire.Read(out, p.format, wire.Limits{})
+		again, err := wire.Read(out, p.Format, wire.Limits{})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -188,9 +173,9 @@ type cut struct {
 }
 
 // drawCut draws a history and a wish, and checks what holds for every history.
-func drawCut(t *rapid.T, p protocol, valid bool) cut {
-	data := p.draw(t, histories.Options{Valid: valid, Turns: rapid.IntRange(1, 8).Draw(t, "turns")})
-	b := read(t, data, p.format)
+func drawCut(t *rapid.T, p protocols.Kit, valid bool) cut {
+	data := p.Draw(t, histories.Options{Valid: valid, Turns: rapid.IntRange(1, 8).Draw(t, "turns")})
+	b := read(t, data, p.Format)
 	cuts := chat.NewCuts(b.Messages, b.Rules())
 	want := rapid.SliceOfN(rapid.Bool(), len(cuts.Exchanges), len(cuts.Exchanges)).Draw(t, "want")
 	keep := cuts.Keep(want)
@@ -201,10 +186,10 @@ func drawCut(t *rapid.T, p protocol, valid bool) cut {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := lastWords(elements(t, data, p.format)); last != nil && !bytes.Contains(out, last) {
+	if last := lastWords(elements(t, data, p.Format)); last != nil && !bytes.Contains(out, last) {
 		t.Fatalf("the last user message left:\n%s\n%s", last, out)
 	}
-	return cut{b, cuts, keep, out, p.judge(out)}
+	return cut{b, cuts, keep, out, p.Judge(out)}
 }
 
 // lastWords finds the last message in which a user says something of their own, by
@@ -247,7 +232,7 @@ func TestLegalCutsAreValid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for long, and nothing beside it")
 	}
-	each(t, func(t *rapid.T, p protocol) {
+	each(t, func(t *rapid.T, p protocols.Kit) {
 		c := drawCut(t, p, true)
 		if len(c.cuts.Problems) > 0 {
 			t.Fatalf("a valid history is called broken: %v\n%s", c.cuts.Problems, show(c.body))
@@ -268,8 +253,8 @@ func TestCutsOfBrokenHistories(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for long, and nothing beside it")
 	}
-	for _, p := range protocols {
-		t.Run(p.format.String(), func(t *testing.T) {
+	for _, p := range protocols.All() {
+		t.Run(p.Format.String(), func(t *testing.T) {
 			damaged := rapid.Custom(func(t *rapid.T) cut { return drawCut(t, p, false) })
 			for seed := range 300 {
 				checkBroken(t, p, damaged.Example(seed))
@@ -278,7 +263,7 @@ func TestCutsOfBrokenHistories(t *testing.T) {
 	}
 }
 
-func checkBroken(t *testing.T, p protocol, c cut) {
+func checkBroken(t *testing.T, p protocols.Kit, c cut) {
 	t.Helper()
 	asked := false
 	for _, e := range c.cuts.Exchanges {
@@ -287,7 +272,7 @@ func checkBroken(t *testing.T, p protocol, c cut) {
 		}
 		asked = asked || e.Broken == "" && e.Last == chat.Question
 	}
-	before := p.judge(c.body.Data())
+	before := p.Judge(c.body.Data())
 	if !slices.Contains(c.keep, false) {
 		if len(c.problems) > len(before) {
 			t.Errorf("%v\nwere\n%v\n%s", c.problems, before, show(c.body))

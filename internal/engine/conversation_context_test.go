@@ -10,7 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/elide"
-	"github.com/oriel-context/oriel/internal/test/strict"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
@@ -46,15 +46,13 @@ func accepted(t fatal, v View, query string) {
 	} else if end := last.Parts[len(last.Parts)-1].Text.String(); end != query && !elide.Elided(end) && !strings.HasPrefix(query, end) {
 		t.Fatalf("the messages end with %q", end)
 	}
-	for format, judge := range map[wire.Format]func([]byte) []strict.Problem{
-		wire.Anthropic: strict.Anthropic, wire.Chat: strict.Chat, wire.Responses: strict.Responses,
-	} {
-		body, err := wire.Encode(format, &chat.Request{Model: "m", Messages: v.Messages})
+	for _, p := range protocols.All() {
+		body, err := wire.Encode(p.Format, &chat.Request{Model: "m", Messages: v.Messages})
 		if err != nil {
-			t.Fatalf("%s: %v", format, err)
+			t.Fatalf("%s: %v", p, err)
 		}
-		if problems := judge(body); len(problems) > 0 {
-			t.Fatalf("%s: %v\n%s", format, problems, body)
+		if problems := p.Judge(body); len(problems) > 0 {
+			t.Fatalf("%s: %v\n%s", p, problems, body)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/test/histories"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -21,10 +22,10 @@ import (
 //
 // SPEC E1, E2, E3
 func TestViewsOfAnyClient(t *testing.T) {
-	for _, f := range formats {
-		t.Run(f.format.String(), func(t *testing.T) {
+	for _, f := range protocols.All() {
+		t.Run(f.Format.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				bodies, replies := requests(t, f.format, f.draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(4, 10).Draw(t, "turns"), Plain: rapid.Bool().Draw(t, "plain")}))
+				bodies, replies := requests(t, f.Format, f.Draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(4, 10).Draw(t, "turns"), Plain: rapid.Bool().Draw(t, "plain")}))
 				if len(bodies) == 0 {
 					return
 				}
@@ -33,7 +34,7 @@ func TestViewsOfAnyClient(t *testing.T) {
 					s.library()
 				}
 				defer s.close()
-				c := client{T: t, stage: s, format: f.format, bodies: bodies, replies: replies, budget: rapid.IntRange(600, 5000).Draw(t, "budget")}
+				c := client{T: t, stage: s, format: f.Format, bodies: bodies, replies: replies, budget: rapid.IntRange(600, 5000).Draw(t, "budget")}
 				for range 14 {
 					c.step()
 				}

@@ -14,21 +14,13 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/test/histories"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
-
-var formats = []struct {
-	format wire.Format
-	draw   func(*rapid.T, histories.Options) []byte
-}{
-	{wire.Anthropic, histories.Anthropic},
-	{wire.Chat, histories.Chat},
-	{wire.Responses, histories.Responses},
-}
 
 // replied reports whether a message is a model's.
 func replied(m *chat.Message) bool {
@@ -85,17 +77,17 @@ func byPolicy(t tester) *window.ProfileTable {
 //
 // SPEC B4; E1, E2, E3, E5, E6; D3
 func TestViewsOfAnyHistory(t *testing.T) {
-	for _, f := range formats {
-		t.Run(f.format.String(), func(t *testing.T) {
+	for _, f := range protocols.All() {
+		t.Run(f.Format.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				whole := f.draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(1, 10).Draw(t, "turns"), Plain: rapid.Bool().Draw(t, "plain")})
-				bodies, replies := requests(t, f.format, whole)
+				whole := f.Draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(1, 10).Draw(t, "turns"), Plain: rapid.Bool().Draw(t, "plain")})
+				bodies, replies := requests(t, f.Format, whole)
 				if len(bodies) == 0 {
 					return
 				}
 				counter := token.NewCounter(token.Builtin().Lookup("claude-x"), token.Options{})
 				size := func(data []byte) int {
-					b, err := wire.Read(data, f.format, wire.Limits{})
+					b, err := wire.Read(data, f.Format, wire.Limits{})
 					if err != nil {
 						t.Fatalf("%v\n%s", err, data)
 					}
@@ -104,7 +96,7 @@ func TestViewsOfAnyHistory(t *testing.T) {
 				}
 				budget := max(1, size(bodies[len(bodies)-1])*rapid.IntRange(20, 110).Draw(t, "budget")/100)
 				one, other := newStage(t, Options{Profiles: byPolicy(t)}), newStage(t, Options{Profiles: byPolicy(t)})
-				a := ask{format: f.format, session: "s", Input: Input{Budget: budget, Asked: true}}
+				a := ask{format: f.Format, session: "s", Input: Input{Budget: budget, Asked: true}}
 				if rapid.Bool().Draw(t, "by a policy") {
 					a.Profile = "by-" + rapid.SampledFrom(window.Policies()).Draw(t, "policy")
 				}
@@ -128,13 +120,13 @@ func TestViewsOfAnyHistory(t *testing.T) {
 					if !bytes.Equal(first.Body, second.Body) {
 						t.Fatalf("call %d: a restart changes the view\n%s\n%s", n, first.Body, second.Body)
 					}
-					if problems := judge(f.format, first.Body); len(problems) > 0 {
+					if problems := judge(f.Format, first.Body); len(problems) > 0 {
 						t.Fatalf("call %d: %v\n%s\nof\n%s", n, problems, first.Body, data)
 					}
 					if problems := strict.SameThinking(data, first.Body); len(problems) > 0 {
 						t.Fatalf("call %d: %v\n%s\nof\n%s", n, problems, first.Body, data)
 					}
-					if f.format == wire.Responses {
+					if f.Format == wire.Responses {
 						if problems := strict.KeptReasoning(data, first.Body); len(problems) > 0 {
 							t.Fatalf("call %d: %v\n%s\nof\n%s", n, problems, first.Body, data)
 						}
@@ -145,7 +137,7 @@ func TestViewsOfAnyHistory(t *testing.T) {
 					if first.Cut == nil && !bytes.Equal(first.Body, data) {
 						t.Fatalf("call %d: changed without a cut", n)
 					}
-					now := messagesOf(t, f.format, first.Body)
+					now := messagesOf(t, f.Format, first.Body)
 					if last != nil && !first.Folded && (len(now) < len(last) || !slices.Equal(now[:len(last)], last)) {
 						t.Fatalf("call %d: the view does not begin with the last one:\n%s", n, cmp.Diff(last, now))
 					}
@@ -178,21 +170,21 @@ func TestViewsOfAnyHistory(t *testing.T) {
 
 // TestViewsOfBrokenHistories: whatever comes, there is a view or an error.
 func TestViewsOfBrokenHistories(t *testing.T) {
-	for _, f := range formats {
-		t.Run(f.format.String(), func(t *testing.T) {
+	for _, f := range protocols.All() {
+		t.Run(f.Format.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				data := f.draw(t, histories.Options{Turns: rapid.IntRange(1, 6).Draw(t, "turns")})
-				b, err := wire.Read(data, f.format, wire.Limits{})
+				data := f.Draw(t, histories.Options{Turns: rapid.IntRange(1, 6).Draw(t, "turns")})
+				b, err := wire.Read(data, f.Format, wire.Limits{})
 				if err != nil || len(b.Messages) == 0 {
 					return
 				}
 				s := newStage(t, Options{})
-				a := ask{format: f.format, Input: Input{Budget: rapid.IntRange(1, 3000).Draw(t, "budget"), Asked: true}}
+				a := ask{format: f.Format, Input: Input{Budget: rapid.IntRange(1, 3000).Draw(t, "budget"), Asked: true}}
 				c := s.find(data, a)
 				if err := s.show(c, a); err != nil {
 					return
 				}
-				if _, err := wire.Read(c.Body, f.format, wire.Limits{}); err != nil || c.After > c.Budget {
+				if _, err := wire.Read(c.Body, f.Format, wire.Limits{}); err != nil || c.After > c.Budget {
 					t.Fatalf("%v, %d of %d\n%s", err, c.After, c.Budget, c.Body)
 				}
 			})
@@ -364,15 +356,15 @@ func TestBudgets(t *testing.T) {
 //
 // SPEC D3, E3
 func TestWhatIsRecalledStays(t *testing.T) {
-	for _, f := range formats {
-		t.Run(f.format.String(), func(t *testing.T) {
+	for _, f := range protocols.All() {
+		t.Run(f.Format.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				whole := f.draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(4, 10).Draw(t, "turns"), Plain: true})
-				bodies, replies := requests(t, f.format, whole)
+				whole := f.Draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(4, 10).Draw(t, "turns"), Plain: true})
+				bodies, replies := requests(t, f.Format, whole)
 				s := newStage(t, Options{})
 				s.library()
 				defer s.close()
-				a := ask{format: f.format, session: "s", Input: Input{Budget: rapid.IntRange(1000, 6000).Draw(t, "budget"), Asked: true}}
+				a := ask{format: f.Format, session: "s", Input: Input{Budget: rapid.IntRange(1000, 6000).Draw(t, "budget"), Asked: true}}
 				var last []string
 				for n, data := range bodies {
 					c := s.find(data, a)
@@ -381,12 +373,12 @@ func TestWhatIsRecalledStays(t *testing.T) {
 						last = nil
 						continue
 					}
-					if problems := judge(f.format, c.Body); len(problems) > 0 || c.After > a.Budget {
+					if problems := judge(f.Format, c.Body); len(problems) > 0 || c.After > a.Budget {
 						t.Fatalf("call %d: %d tokens of %d, %v\n%s", n, c.After, a.Budget, problems, c.Body)
 					}
-					now := messagesOf(t, f.format, c.Body)
+					now := messagesOf(t, f.Format, c.Body)
 					if c.Cleared && !c.Folded { // of earlier turns nothing else changes
-						last, now = withoutRecalled(t, f.format, last), withoutRecalled(t, f.format, now)
+						last, now = withoutRecalled(t, f.Format, last), withoutRecalled(t, f.Format, now)
 					}
 					if last != nil && !c.Folded && (len(now) < len(last) || !slices.Equal(now[:len(last)], last)) {
 						t.Fatalf("call %d: the view does not begin with the last one:\n%s", n, cmp.Diff(last, now))
@@ -396,7 +388,7 @@ func TestWhatIsRecalledStays(t *testing.T) {
 						t.Fatalf("call %d: sent again it is %v\n%s\n%s", n, err, again.Body, c.Body)
 					}
 					s.book.Done(again.thread, nil, "")
-					last = messagesOf(t, f.format, c.Body)
+					last = messagesOf(t, f.Format, c.Body)
 					s.end(c, replies[n]...)
 				}
 			})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/plan"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/recall"
@@ -194,15 +195,7 @@ func (s *stage) end(c *call, reply ...[]byte) {
 }
 
 // judge is what a vendor says of a body.
-func judge(f wire.Format, body []byte) []strict.Problem {
-	switch f {
-	case wire.Anthropic:
-		return strict.Anthropic(body)
-	case wire.Chat:
-		return strict.Chat(body)
-	}
-	return strict.Responses(body)
-}
+func judge(f wire.Format, body []byte) []strict.Problem { return protocols.Of(f).Judge(body) }
 
 // messagesOf are those of a body without their cache marks, each in one form of JSON.
 func messagesOf(t tester, f wire.Format, body []byte) []string {

@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel/internal/test/histories"
+	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -13,8 +14,8 @@ import (
 // The pieces of any request add up to its tokens.
 func TestPiecesAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		generate := rapid.SampledFrom([]func(*rapid.T, histories.Options) []byte{histories.Anthropic, histories.Chat, histories.Responses}).Draw(t, "format")
-		body, err := wire.Read(generate(t, histories.Options{}), wire.Auto, wire.Limits{})
+		p := rapid.SampledFrom(protocols.All()).Draw(t, "protocol")
+		body, err := wire.Read(p.Draw(t, histories.Options{}), wire.Auto, wire.Limits{})
 		if err != nil {
 			t.Skip(err)
 		}

@@ -67,15 +67,9 @@ func (s *Server) Problems() []string {
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	format, judge := wire.Auto, strict.Anthropic
-	switch {
-	case strings.HasSuffix(r.URL.Path, "/messages"):
-		format = wire.Anthropic
-	case strings.HasSuffix(r.URL.Path, "/chat/completions"):
-		format, judge = wire.Chat, strict.Chat
-	case strings.HasSuffix(r.URL.Path, "/responses"):
-		format, judge = wire.Responses, strict.Responses
-	default:
+	format := wire.CallFormat(r.URL.Path)
+	m, ok := models[format]
+	if !ok {
 		http.NotFound(w, r)
 		return
 	}
@@ -89,7 +83,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !s.Unchecked {
-		if p := judge(data); len(p) > 0 {
+		if p := m.judge(data); len(p) > 0 {
 			s.refuse(w, format, fmt.Sprint(p))
 			return
 		}
@@ -99,7 +93,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, format, a.Status, a.Error)
 		return
 	}
-	reply := replies[format](body, &a)
+	reply := m.reply(body, &a)
 	if !body.Stream {
 		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(reply.whole)
@@ -139,15 +133,17 @@ type object = map[string]any
 
 // fail answers with an error in the vendor's format.
 func fail(w http.ResponseWriter, f wire.Format, status int, message string) {
-	var body object
-	if f == wire.Anthropic {
-		body = object{"type": "error", "error": object{"type": "invalid_request_error", "message": message}}
-	} else {
-		body = object{"error": object{"message": message, "type": "invalid_request_error", "param": nil, "code": nil}}
-	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(body)
+	json.NewEncoder(w).Encode(models[f].failure(message))
+}
+
+func anthropicFailure(message string) object {
+	return object{"type": "error", "error": object{"type": "invalid_request_error", "message": message}}
+}
+
+func openAIFailure(message string) object {
+	return object{"error": object{"message": message, "type": "invalid_request_error", "param": nil, "code": nil}}
 }
 
 // reply is an answer in a vendor's format, whole and as events.
@@ -162,9 +158,19 @@ type event struct {
 	text string // in the place of data
 }
 
-var replies = map[wire.Format]func(*wire.Body, *Answer) reply{
-	wire.Anthropic: anthropic, wire.Chat: chatCompletion, wire.Responses: responses,
+// models has what a vendor's server does, by protocol.
+var models = map[wire.Format]struct {
+	judge   func(body []byte) []strict.Problem
+	reply   func(*wire.Body, *Answer) reply
+	failure func(message string) object
+}{
+	wire.Anthropic: {strict.Anthropic, anthropic, anthropicFailure},
+	wire.Chat:      {strict.Chat, chatCompletion, openAIFailure},
+	wire.Responses: {strict.Responses, responses, openAIFailure},
 }
+
+// Speaks reports whether a Server has a protocol.
+func Speaks(f wire.Format) bool { return models[f].reply != nil }
 
 // halves splits a text into pieces of a few words for streaming.
 func halves(s string) []string {
