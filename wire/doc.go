@@ -4,6 +4,12 @@ writes them back: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses.
 It reads replies to them, whole (ReadReply) and streamed (StreamReader). It also reads
 and writes agent trajectories (Trajectory), which are dictionaries and not requests.
 
+# Protocols
+
+A table has a row for each protocol, whose value comes from a folder of its own below
+internal: Format.Protocol returns it. What another package has to know of a protocol is a
+part of that value, so that no package compares formats.
+
 # What it guarantees
 
 Bytes are preserved. A body is scanned once, and every message keeps its byte range.
