@@ -93,7 +93,7 @@ On a terminal long output goes through $PAGER, or through less.
 			case o.sent != "":
 				return showSent(cmd, s, &c, &o)
 			case o.diff:
-				return showDiff(cmd, s, &c, args[1:], &o)
+				return showDiff(cmd, s, &c, args[1:], &o, *table)
 			}
 			return showMessages(cmd, s, &c, &o)
 		})

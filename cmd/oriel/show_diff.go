@@ -9,14 +9,14 @@ import (
 )
 
 // drawDiff shows what changed between two calls, in whole lines if full.
-func drawDiff(ends [2]sentCall, changes []report.Change, full bool, sc screen) []byte {
+func drawDiff(ends [2]report.Call, changes []report.Change, full bool, sc screen) []byte {
 	var b bytes.Buffer
 	for i, sign := range []string{"-", "+"} {
 		plan := "as it came"
 		if ends[i].Plan != "" {
 			plan = "by plan " + ends[i].Plan
 		}
-		fmt.Fprintf(&b, "%s call %d, %s tokens, %s\n", sign, ends[i].Call, thousands(ends[i].Tokens), plan)
+		fmt.Fprintf(&b, "%s call %d, %s tokens, %s\n", sign, ends[i].Number, thousands(ends[i].Sent), plan)
 	}
 	b.WriteString("\n")
 	draw := func(op, line string) {

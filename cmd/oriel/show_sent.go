@@ -14,29 +14,40 @@ import (
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/token"
 )
 
-// showCalls lists the calls of a conversation, priced with the model table and the file over
-// it that is named.
-func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *showFlags, modelFile string) error {
+// pricedCalls returns the calls of a conversation, priced with the model table and the file
+// over it that is named.
+func pricedCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, modelFile string) ([]report.Call, error) {
 	models, err := modelTable(modelFile)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	calls, err := report.Calls(cmd.Context(), s, s.tenant, c)
 	if err != nil {
-		return &failure{err}
+		return nil, &failure{err}
+	}
+	if err := usage.NewReader(s).Calls(cmd.Context(), s.tenant, c, models, func(all []usage.Priced) {
+		for i := range calls {
+			calls[i].SetPrice(all)
+		}
+	}); err != nil {
+		return nil, &failure{err}
+	}
+	return calls, nil
+}
+
+// showCalls lists the calls of a conversation.
+func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *showFlags, modelFile string) error {
+	calls, err := pricedCalls(cmd, s, c, modelFile)
+	if err != nil {
+		return err
 	}
 	if o.last > 0 {
 		calls = calls[max(0, len(calls)-int(o.last)):]
 	}
-	priced, err := priceCalls(cmd, s, c, calls, models)
-	if err != nil {
-		return err
-	}
 	if o.json {
-		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "calls": priced})
+		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "calls": calls})
 	}
 	if len(calls) == 0 {
 		_, err := io.WriteString(cmd.OutOrStdout(), "no calls were recorded: oriel run and oriel serve record them\n")
@@ -45,14 +56,14 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
 		t := table{left: []bool{false, true, false, false, false, false, true, true, true}}
 		t.row("call", "time", "last id", "came", "sent", "cost", "plan", "model", "")
-		for i := range priced {
-			k := &priced[i]
+		for i := range calls {
+			k := &calls[i]
 			cost := ""
 			switch {
-			case k.Cost != nil:
-				cost = money(*k.Cost)
-			case k.unpriced:
+			case k.Unpriced():
 				cost = "?"
+			case k.Priced:
+				cost = money(k.Cost)
 			}
 			t.row(strconv.Itoa(k.Number), k.Began.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10), thousands(k.Came), thousands(k.Sent), cost, k.Plan, oneLine(shortModel(k.Model), 24), oneLine(k.Error, 100))
 		}
@@ -68,36 +79,6 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 
 // leastError is how many columns the error of a call gets before others are left out.
 const leastError = 12
-
-// pricedCall is a call with what it cost; Cost is nil if that is not known.
-type pricedCall struct {
-	report.Call
-	Cost     *float64 `json:"cost,omitempty"`
-	unpriced bool     // its model has no price
-}
-
-// priceCalls returns calls with their prices, as oriel usage adds them up.
-func priceCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls []report.Call, models *token.Models) ([]pricedCall, error) {
-	prices := map[string]usage.Price{}
-	err := usage.NewReader(s).Calls(cmd.Context(), s.tenant, c, models, func(all []usage.Priced) {
-		for i := range all {
-			prices[all[i].ID] = all[i].Price
-		}
-	})
-	if err != nil {
-		return nil, &failure{err}
-	}
-	priced := make([]pricedCall, len(calls))
-	for i := range calls {
-		p := prices[calls[i].ID]
-		priced[i] = pricedCall{Call: calls[i], unpriced: p.Billed && !p.Known}
-		if p.Billed && p.Known {
-			cost := usage.Dollars(p.Cost)
-			priced[i].Cost = &cost
-		}
-	}
-	return priced, nil
-}
 
 // sentAt reads the body that was sent at the call that a person means.
 func sentAt(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls []report.Call, name string) (*report.Call, []byte, error) {
@@ -141,28 +122,20 @@ func showSent(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *sh
 	})
 }
 
-// sentCall is one of the two calls of a comparison.
-type sentCall struct {
-	Call   int    `json:"call"`
-	ID     string `json:"id"`
-	Tokens int    `json:"tokens"`
-	Plan   string `json:"plan,omitempty"`
-}
-
 // showDiff prints what changed between the bodies of two calls.
-func showDiff(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, names []string, o *showFlags) error {
-	calls, err := report.Calls(cmd.Context(), s, s.tenant, c)
+func showDiff(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, names []string, o *showFlags, modelFile string) error {
+	calls, err := pricedCalls(cmd, s, c, modelFile)
 	if err != nil {
-		return &failure{err}
+		return err
 	}
-	var ends [2]sentCall
+	var ends [2]report.Call
 	var bodies [2][]byte
 	for i, name := range names {
 		k, body, err := sentAt(cmd, s, c, calls, name)
 		if err != nil {
 			return err
 		}
-		ends[i], bodies[i] = sentCall{k.Number, k.ID, k.Sent, k.Plan}, body
+		ends[i], bodies[i] = *k, body
 	}
 	changes, err := report.Diff(bodies[0], bodies[1])
 	if err != nil {

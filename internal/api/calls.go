@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"github.com/oriel-context/oriel/internal/clip"
@@ -12,42 +11,6 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
-
-// call is a recorded call with its price.
-type callRow struct {
-	report.Call
-	Plan   string `json:"plan"`
-	Status int    `json:"status"`
-	Error  string `json:"error"`
-	// RetryAfter is what the provider answered with an error; empty without one.
-	RetryAfter string  `json:"retry_after"`
-	MS         float64 `json:"ms"`
-	FirstMS    float64 `json:"first_ms"`
-	Profile    string  `json:"profile"`
-	Budget     int     `json:"budget"`
-	Limit      int     `json:"limit"`
-	Cost       float64 `json:"cost"`
-	Without    float64 `json:"without"`
-	// Priced reports whether the model has a price.
-	Priced bool `json:"priced"`
-}
-
-// newCall returns a call as it is answered.
-func newCall(c *report.Call, priced []usage.Priced) callRow {
-	out := callRow{
-		Call: *c, Plan: c.Plan, Status: c.Status, Error: c.Error, RetryAfter: c.RetryAfter,
-		MS: c.MS, FirstMS: c.FirstMS, Profile: c.Profile, Budget: c.Budget, Limit: c.Limit,
-	}
-	// Most calls end in the order in which they began.
-	i := c.Number - 1
-	if i >= len(priced) || priced[i].ID != c.ID {
-		i = slices.IndexFunc(priced, func(p usage.Priced) bool { return p.ID == c.ID })
-	}
-	if i >= 0 {
-		out.Cost, out.Without, out.Priced = priced[i].Cost, priced[i].Without, priced[i].Known
-	}
-	return out
-}
 
 // allCalls returns the calls of a conversation, oldest first.
 func (q *request) allCalls(ctx context.Context, c *timeline.Conversation) ([]report.Call, error) {
@@ -81,14 +44,15 @@ func (q *request) callList() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &list[callRow]{Items: []callRow{}, Total: int64(len(calls))}
-	err = q.ledger.Calls(ctx, q.tenant, c, q.models(), func(priced []usage.Priced) {
+	out := &list[report.Call]{Items: []report.Call{}, Total: int64(len(calls))}
+	err = q.ledger.Calls(ctx, q.tenant, c, q.models(), func(all []usage.Priced) {
 		for at += step; 1 <= at && at <= int64(len(calls)); at += step {
 			if len(out.Items) == p.limit {
 				out.Next = next("calls", strconv.FormatInt(at-step, 10))
 				break
 			}
-			out.Items = append(out.Items, newCall(&calls[at-1], priced))
+			out.Items = append(out.Items, calls[at-1])
+			out.Items[len(out.Items)-1].SetPrice(all)
 		}
 	})
 	return out, err
@@ -126,8 +90,8 @@ func (q *request) call() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out callRow
-	err = q.ledger.Calls(q.Context(), q.tenant, c, q.models(), func(priced []usage.Priced) { out = newCall(at, priced) })
+	out := *at
+	err = q.ledger.Calls(q.Context(), q.tenant, c, q.models(), out.SetPrice)
 	return out, err
 }
 

@@ -18,7 +18,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Call is a call that was recorded. Its JSON form is that of oriel show --calls --json.
+// Call is a call that was recorded. Its JSON form is that of the API, of oriel show --calls and
+// of oriel show --diff.
 type Call struct {
 	// Number is its place among the calls of the conversation, from 1 on; ID identifies
 	// it in logs.
@@ -29,22 +30,33 @@ type Call struct {
 	Began time.Time `json:"time"`
 	Model string    `json:"model"`
 	// Came and Sent are the tokens of the prompt as it came and as it was sent.
-	Came   int    `json:"came"`
-	Sent   int    `json:"sent"`
-	Plan   string `json:"plan,omitempty"`
-	Status int    `json:"status,omitempty"`
-	Error  string `json:"error,omitempty"`
+	Came int `json:"came"`
+	Sent int `json:"sent"`
+	// Plan is the id of the plan by which it was sent; empty if nothing was left out.
+	Plan string `json:"plan"`
+	// Status is the HTTP status of the answer, Error why that is incomplete; 0 and empty
+	// without one.
+	Status int    `json:"status"`
+	Error  string `json:"error"`
 	// RetryAfter is the header of that name of an answer that is an error.
-	RetryAfter string       `json:"retry_after,omitempty"`
-	Usage      *event.Usage `json:"usage,omitempty"`
-
+	RetryAfter string `json:"retry_after"`
+	// FirstMS and MS are how long the first byte of the answer and all of it took.
+	MS      float64 `json:"ms"`
+	FirstMS float64 `json:"first_ms"`
 	// Profile, Budget and Limit are its profile, the size that this wants, and what the
-	// model accepts or the call asks for. FirstMS and MS are how long the first byte of
-	// the answer and all of it took.
-	Profile       string  `json:"-"`
-	Budget, Limit int     `json:"-"`
-	FirstMS, MS   float64 `json:"-"`
+	// model accepts or the call asks for.
+	Profile string `json:"profile"`
+	Budget  int    `json:"budget"`
+	Limit   int    `json:"limit"`
+	// Cost is in US dollars, Without the estimate had everything been sent; Priced reports
+	// whether the model has a price. See SetPrice.
+	Cost    float64 `json:"cost"`
+	Without float64 `json:"without"`
+	Priced  bool    `json:"priced"`
+	// Usage is what the provider reported.
+	Usage *event.Usage `json:"usage,omitempty"`
 
+	billed bool // something was used, as far as is known
 	record timeline.Record
 	// before and head are those of call.Stored; side reports that another agent made
 	// the call, managed that the provider may have removed something from the window.
@@ -55,8 +67,24 @@ type Call struct {
 // At returns the place of the last message of the request.
 func (c *Call) At() timeline.Place { return c.record.At }
 
+// SetPrice sets what a call cost; priced are the calls of its conversation.
+func (c *Call) SetPrice(priced []usage.Priced) {
+	// Most calls end in the order in which they began.
+	i := c.Number - 1
+	if i >= len(priced) || priced[i].ID != c.ID {
+		i = slices.IndexFunc(priced, func(p usage.Priced) bool { return p.ID == c.ID })
+	}
+	if i >= 0 {
+		p := &priced[i].Price
+		c.Cost, c.Without, c.Priced, c.billed = usage.Dollars(p.Cost), usage.Dollars(p.Without), p.Known, p.Billed
+	}
+}
+
+// Unpriced reports whether a call used something and its model has no price.
+func (c *Call) Unpriced() bool { return c.billed && !c.Priced }
+
 // Calls returns the recorded calls of a conversation in the order in which they began. A
-// call is written when it ends, or later.
+// call is written when it ends, or later. They have no prices.
 func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation) ([]Call, error) {
 	records, err := s.Records(ctx, tenant, c.Name, "call", "")
 	if err != nil {
