@@ -19,50 +19,6 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// conversationInfo is the JSON form of a conversation.
-type conversationInfo struct {
-	Name      string    `json:"name"`
-	Messages  int64     `json:"messages"`
-	Project   string    `json:"project,omitempty"`
-	Continues string    `json:"continues,omitempty"`
-	Created   time.Time `json:"created"`
-	Updated   time.Time `json:"updated"`
-	Revision  int64     `json:"revision"`
-}
-
-func infoOf(c *timeline.Conversation) conversationInfo {
-	return conversationInfo{
-		Name: c.Name, Messages: c.Head.Depth, Project: c.Project, Continues: c.Continues,
-		Created: c.Created.UTC(), Updated: c.Updated.UTC(), Revision: c.Revision,
-	}
-}
-
-// conversationRow is a conversation as oriel conversations --json prints it.
-type conversationRow struct {
-	conversationInfo
-	// ID is the name, as tables and other commands call it.
-	ID string `json:"id"`
-	// Row is its place in the list of all conversations, the newest first.
-	Row   int    `json:"row"`
-	Title string `json:"title"`
-	// Said is the time of its last message.
-	Said   time.Time `json:"said"`
-	Model  string    `json:"model"`
-	Tokens int       `json:"tokens"`
-	// Calls counts the calls whose usage is known. Cost excludes
-	// UnknownModels.
-	Calls         int      `json:"calls"`
-	Cost          float64  `json:"cost"`
-	UnknownModels []string `json:"unknown_models"`
-}
-
-func rowOf(a *report.About) conversationRow {
-	return conversationRow{
-		conversationInfo: infoOf(&a.Conversation), ID: a.Conversation.Name, Row: a.Row, Title: a.Title, Said: a.Said.UTC(), Model: a.Model, Tokens: a.Tokens,
-		Calls: a.Calls, Cost: a.Cost, UnknownModels: append([]string{}, a.Unpriced...),
-	}
-}
-
 // listFlags holds the flags of conversations.
 type listFlags struct {
 	project, since, search string
@@ -77,9 +33,10 @@ func conversationsCommand() *cobra.Command {
 		SuggestFor: []string{"list", "ls", "sessions", "history"},
 		Short:      "List the conversations of the history, newest first",
 		Long: `List the conversations of the history, the one that was used last first: when its
-last message was said, how many messages and tokens (o200k_base) it has, what its calls
-cost, the model that was asked last, the project, and a title. The title is that of the
-agent's own file, or the first words of the person.
+last message was said, how many messages it has, the tokens of its newest request (of an
+imported session, of its messages by o200k_base), what its calls cost, the model that was
+asked last, the project, and a title. The title is that of the agent's own file, or the
+first words of the person.
 
 Other commands take the number of the row or the beginning of the id. The cost is an
 estimate from the usage that the provider reported, also of imported sessions of Claude
@@ -105,7 +62,7 @@ or anything that was said. oriel recall finds the passages.`,
 		if err != nil {
 			return err
 		}
-		list, more, short := []report.About{}, 0, shortIDs(nil)
+		list, more, short := []report.Conversation{}, 0, shortIDs(nil)
 		err = data.with(cmd.Context(), func(s tenantStore) (err error) {
 			if list, more, err = o.find(cmd.Context(), s, models, cmd.Flags().Changed("limit")); err != nil || o.json {
 				return err
@@ -117,11 +74,7 @@ or anything that was said. oriel recall finds the passages.`,
 			return err
 		}
 		if o.json {
-			rows := make([]conversationRow, len(list))
-			for i := range list {
-				rows[i] = rowOf(&list[i])
-			}
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversations": rows})
+			return printJSON(cmd.OutOrStdout(), map[string]any{"conversations": list})
 		}
 		return o.printList(cmd.OutOrStdout(), list, more, short)
 	}
@@ -132,7 +85,7 @@ or anything that was said. oriel recall finds the passages.`,
 const defaultRows = 20
 
 // find lists what the flags ask for, and counts what the limit leaves out.
-func (o *listFlags) find(ctx context.Context, s tenantStore, models *token.Models, limited bool) (list []report.About, more int, err error) {
+func (o *listFlags) find(ctx context.Context, s tenantStore, models *token.Models, limited bool) (list []report.Conversation, more int, err error) {
 	from := time.Time{}
 	if o.since != "" {
 		if from, err = report.Since(o.since, time.Now()); err != nil {
@@ -160,7 +113,8 @@ func (o *listFlags) find(ctx context.Context, s tenantStore, models *token.Model
 		more = len(chosen) - o.limit
 		chosen = chosen[:o.limit]
 	}
-	list, err = report.Abouts(ctx, s, s.tenant, chosen, models, words...)
+	describer := report.Describer{Store: s, Tenant: s.tenant, Models: models}
+	list, err = describer.All(ctx, chosen, words...)
 	if err != nil {
 		return nil, 0, &failure{err}
 	}
@@ -222,7 +176,7 @@ func titled(id, title string, width int) string {
 }
 
 // printList prints conversations; short has their ids for terminals.
-func (o *listFlags) printList(out io.Writer, list []report.About, more int, short shortIDs) error {
+func (o *listFlags) printList(out io.Writer, list []report.Conversation, more int, short shortIDs) error {
 	if len(list) == 0 {
 		if o.search != "" || o.since != "" {
 			_, err := fmt.Fprintln(out, "no conversation found")
@@ -236,13 +190,14 @@ func (o *listFlags) printList(out io.Writer, list []report.About, more int, shor
 
 // drawList draws conversations in lines of at most width columns, or as wide as they are if
 // that is 0.
-func drawList(list []report.About, more int, short shortIDs, width int) []byte {
+func drawList(list []report.Conversation, more int, short shortIDs, width int) []byte {
 	t := table{left: []bool{false, true, true, false, false, false, true, true, true}}
 	t.row("", "id", "last", "messages", "tokens", "cost", "model", "project", "title")
 	now := time.Now()
 	for i := range list {
-		a := &list[i]
-		t.row(strconv.Itoa(a.Row), short.of(a.Name), ago(a.Said, now), thousands(int(a.Head.Depth)), roughly(a.Tokens), costOf(a), oneLine(shortModel(a.Model), 20), oneLine(shortProject(a.Project), 20), cmp.Or(oneLine(a.Title, 200), "(no words of a person)"))
+		c := &list[i]
+		t.row(strconv.Itoa(c.Row), short.of(c.ID), ago(c.Last, now), thousands(int(c.Messages)), roughly(c.Tokens), costOf(c),
+			oneLine(shortModel(c.Model), 20), oneLine(shortProject(c.Project), 20), cmp.Or(oneLine(c.Title, 200), "(no words of a person)"))
 	}
 	if width > 0 {
 		if width < 60 {
@@ -264,11 +219,11 @@ func drawList(list []report.About, more int, short shortIDs, width int) []byte {
 const leastTitle = 36
 
 // costOf writes what the calls of a conversation cost.
-func costOf(a *report.About) string {
-	if a.Calls == 0 {
+func costOf(c *report.Conversation) string {
+	if c.Calls+c.Imported == 0 {
 		return ""
 	}
-	return priced(a.Cost, a.Unpriced)
+	return priced(c.Cost, c.UnknownModels)
 }
 
 // priced returns a sum of money that leaves out the calls of models without a known price:

@@ -52,10 +52,10 @@ func TestShownIDsAreAccepted(t *testing.T) {
 			short shortIDs
 			width int
 		}{{short, width}, {nil, 0}} {
-			var list []report.About
+			var list []report.Conversation
 			got := &usage.Report{By: usage.Conversation, Total: usage.Row{Key: "total", Calls: 1}}
 			for i, name := range names {
-				list = append(list, report.About{Listed: report.Listed{Conversation: timeline.Conversation{Name: name}, Row: i + 1}})
+				list = append(list, report.Conversation{ID: name, Row: i + 1})
 				got.Rows = append(got.Rows, usage.Row{Key: name, Calls: 1, Input: 1_234_567, Cost: 12.34, Without: 23.45})
 			}
 			usage, err := nameConversations(ctx, s, got, sc.short)

@@ -95,7 +95,7 @@ On a terminal long output goes through $PAGER, or through less.
 			case o.diff:
 				return showDiff(cmd, s, &c, args[1:], &o, *table)
 			}
-			return showMessages(cmd, s, &c, &o)
+			return showMessages(cmd, s, &c, &o, *table)
 		})
 	}
 	return cmd
@@ -174,7 +174,7 @@ func (o *showFlags) rangeOf(n int64) (first, last int64) {
 // results.
 const beforeResults = 32
 
-func showMessages(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *showFlags) error {
+func showMessages(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *showFlags, modelFile string) error {
 	heads, err := s.Heads(cmd.Context(), s.tenant, c.Name)
 	if err != nil {
 		return &failure{err}
@@ -197,9 +197,15 @@ func showMessages(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o
 	if err != nil {
 		return &failure{err}
 	}
+	var described *report.Conversation
+	if o.json {
+		if described, err = describeConversation(cmd, s, c, modelFile); err != nil {
+			return err
+		}
+	}
 	first, last := o.rangeOf(head.Depth)
 	draw := func(out io.Writer, sc screen) error {
-		list := newMessageList(out, c, o, sc)
+		list := newMessageList(out, described, o, sc)
 		if o.whole && !o.json { // the calls of the first results
 			if err := reader.Read(cmd.Context(), max(1, first-beforeResults), first-1, list.name); err != nil {
 				return err
@@ -219,4 +225,22 @@ func showMessages(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o
 		return &failure{err}
 	}
 	return nil
+}
+
+// describeConversation describes a conversation as oriel conversations lists it.
+func describeConversation(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, modelFile string) (*report.Conversation, error) {
+	models, err := modelTable(modelFile)
+	if err != nil {
+		return nil, err
+	}
+	said, err := timeline.Said(cmd.Context(), s, s.tenant, c)
+	if err != nil {
+		return nil, &failure{err}
+	}
+	d := report.Describer{Store: s, Tenant: s.tenant, Models: models}
+	described, err := d.Conversation(cmd.Context(), &report.Listed{Conversation: *c, Said: said})
+	if err != nil {
+		return nil, &failure{err}
+	}
+	return described, nil
 }

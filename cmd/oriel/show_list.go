@@ -23,10 +23,10 @@ type messageList struct {
 	called map[string]string // the tools of calls, by their ids
 }
 
-func newMessageList(out io.Writer, c *timeline.Conversation, o *showFlags, sc screen) *messageList {
+func newMessageList(out io.Writer, c *report.Conversation, o *showFlags, sc screen) *messageList {
 	l := &messageList{out: bufio.NewWriterSize(out, 1<<16), flags: o, screen: sc, called: map[string]string{}}
 	if o.json {
-		info, _ := json.Marshal(infoOf(c)) // cannot fail
+		info, _ := json.Marshal(c) // cannot fail
 		fmt.Fprintf(l.out, `{"conversation":%s,"messages":[`, info)
 	}
 	return l

@@ -3,46 +3,19 @@ package api
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/oriel-context/oriel/internal/report"
-	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// conversation is a conversation as a list shows it.
-type conversation struct {
-	ID       string    `json:"id"`
-	Title    string    `json:"title"`
-	Project  string    `json:"project"`
-	Created  time.Time `json:"created"`
-	Last     time.Time `json:"last"`
-	Messages int64     `json:"messages"`
-	// Tokens are those of the newest request as it came, Sent as it was sent, Model is whom
-	// it asked, Error why it was not answered.
-	Tokens int    `json:"tokens"`
-	Sent   int    `json:"sent"`
-	Error  string `json:"error"`
-	Calls  int    `json:"calls"`
-	// Imported is how many calls an imported session lists whose calls were not recorded.
-	// Tokens are then those of its messages, and Model, Cost and UnknownModels its own.
-	Imported      int      `json:"imported"`
-	Model         string   `json:"model"`
-	Cost          float64  `json:"cost"`
-	Without       float64  `json:"without"`
-	UnknownModels []string `json:"unknown_models"`
-	Plans         int      `json:"plans"`
-	Continues     string   `json:"continues"`
-}
-
 // conversationDetail is a conversation with its notes.
 type conversationDetail struct {
-	conversation
+	report.Conversation
 	Pins     []int64 `json:"pins"`
 	Holds    []hold  `json:"holds"`
 	Branches int     `json:"branches"`
@@ -75,17 +48,18 @@ func (q *request) conversations() (any, error) {
 			return nil, err
 		}
 	}
-	out := &list[conversation]{Items: []conversation{}, Total: int64(len(all))}
+	out := &list[report.Conversation]{Items: []report.Conversation{}, Total: int64(len(all))}
 	first, err := after(all, &p, len(words) > 0)
 	if err != nil {
 		return nil, err
 	}
+	describer := q.describer()
 	for i := first; i < len(all); i++ {
 		if len(out.Items) == p.limit {
 			out.Next = next("conversations", place(all, i-1, len(words) > 0))
 			break
 		}
-		c, err := q.describe(&all[i])
+		c, err := describer.Conversation(q.Context(), &all[i])
 		if err != nil {
 			return nil, err
 		}
@@ -174,48 +148,20 @@ func (q *request) title(c *timeline.Conversation) (string, error) {
 	})
 }
 
-func (q *request) describe(l *report.Listed) (*conversation, error) {
-	c := &conversation{
-		ID: l.Name, Project: l.Project, Created: l.Created.UTC(), Last: l.Said.UTC(), Messages: l.Head.Depth,
-		UnknownModels: []string{}, Continues: l.Continues,
+// describer returns what describes conversations, with what this server remembers of them.
+func (q *request) describer() *report.Describer {
+	return &report.Describer{
+		Store: q.Store, Tenant: q.tenant, Models: q.models(), Ledger: q.ledger, Title: q.title,
+		About: func(l *report.Listed) (report.About, error) {
+			return q.abouts.get(q.tenant, &l.Conversation, func() (report.About, error) {
+				about, err := report.ReadAbout(q.Context(), q.Store, q.tenant, l, q.models())
+				if err != nil {
+					return report.About{}, err
+				}
+				return *about, nil
+			})
+		},
 	}
-	var err error
-	if c.Title, err = q.title(&l.Conversation); err != nil {
-		return nil, err
-	}
-	plans, err := q.Store.RecordKeys(q.Context(), q.tenant, l.Name, timeline.KindPlan)
-	if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
-		return nil, err
-	}
-	c.Plans = len(plans)
-	err = q.ledger.Calls(q.Context(), q.tenant, &l.Conversation, q.models(), func(calls []usage.Priced) {
-		c.Calls = len(calls)
-		for i := range calls {
-			p := &calls[i]
-			c.Cost, c.Without = c.Cost+p.Cost, c.Without+p.Without
-			if p.Billed && !p.Known && !slices.Contains(c.UnknownModels, p.Model) {
-				c.UnknownModels = append(c.UnknownModels, p.Model)
-			}
-			c.Model, c.Error = cmp.Or(p.Model, c.Model), p.Call.Error
-			if p.Came > 0 {
-				c.Tokens, c.Sent = p.Came, p.Call.Sent
-			}
-		}
-		c.Cost, c.Without = usage.Dollars(c.Cost), usage.Dollars(c.Without)
-	})
-	if err != nil || c.Calls > 0 {
-		return c, err
-	}
-	about, err := q.abouts.get(q.tenant, &l.Conversation, func() (report.About, error) {
-		list, err := report.Abouts(q.Context(), q.Store, q.tenant, []report.Listed{*l}, q.models())
-		if len(list) == 0 {
-			return report.About{}, err
-		}
-		return list[0], err
-	})
-	c.Model, c.Imported, c.Tokens, c.Sent = about.Model, about.Calls, about.Tokens, about.Tokens
-	c.Cost, c.Without, c.UnknownModels = about.Cost, about.Cost, append(c.UnknownModels, about.Unpriced...)
-	return c, err
 }
 
 // find returns the conversation that the path names.
@@ -241,11 +187,11 @@ func (q *request) conversation() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := q.describe(&report.Listed{Conversation: *c, Said: said})
+	d, err := q.describer().Conversation(ctx, &report.Listed{Conversation: *c, Said: said})
 	if err != nil {
 		return nil, err
 	}
-	out := &conversationDetail{conversation: *d, Pins: []int64{}, Holds: []hold{}}
+	out := &conversationDetail{Conversation: *d, Pins: []int64{}, Holds: []hold{}}
 	notes := timeline.Notes{Store: q.Store, Tenant: q.tenant, Conversation: c.Name}
 	if out.Pins, err = q.pinned(ctx, c); err != nil {
 		return nil, err

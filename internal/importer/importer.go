@@ -57,7 +57,7 @@ type Report struct {
 
 // Conversation reports what was read of one conversation.
 type Conversation struct {
-	Name     string `json:"name"`
+	Name     string `json:"id"`
 	Project  string `json:"project,omitempty"`
 	Format   Format `json:"format"`
 	Messages int    `json:"messages"`

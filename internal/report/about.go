@@ -4,83 +4,54 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/importer/claudecode"
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
 
-// About is a description by which a person recognises a conversation.
+// About is what the messages of a conversation say of it.
 type About struct {
-	Listed
 	// Title is the title that the agent's own file has, or the first words of the person,
 	// on one line; empty if there are none.
 	Title string
-	// Model is the model that was asked last; empty if it is not known.
+	// Model is the model that an imported session asked last; empty if it is not known.
 	Model string
 	// Tokens counts the messages' own text (o200k_base).
 	Tokens int
-	// Calls are the calls that were recorded, or of which an imported session has the
-	// usage; Cost is their price in US dollars, without those of models that have no price.
-	// Unpriced lists these models.
+	// Calls are those of which an imported session has the usage; Cost is their price in US
+	// dollars, without those of models that have no price. Unpriced lists these models.
 	Calls    int
 	Cost     float64
 	Unpriced []string
-
-	missing bool // a word that was looked for
 }
 
-// Abouts describes conversations, several at a time: those in which every word occurs, in
-// the id, the project, the title or a message, whatever the case of its letters. An error of
-// one is the error of all.
-func Abouts(ctx context.Context, s timeline.Store, tenant string, list []Listed, models *token.Models, words ...string) ([]About, error) {
-	out, errs := make([]About, len(list)), make([]error, len(list))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(len(list), runtime.GOMAXPROCS(0)) {
-		workers.Go(func() {
-			for i := range next {
-				out[i], errs[i] = describe(ctx, s, tenant, &list[i], models, words)
-			}
-		})
-	}
-	for i := range list {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	return slices.DeleteFunc(out, func(a About) bool { return a.missing }), errors.Join(errs...)
-}
-
-// describe describes a conversation. It reads all of it.
-func describe(ctx context.Context, s timeline.Store, tenant string, c *Listed, models *token.Models, words []string) (About, error) {
-	d := describing{About: About{Listed: *c}, counter: TextCounter(), said: map[string]*saidUsage{}, refs: map[string]bool{}}
+// ReadAbout reads all messages of a conversation. It returns nil if one of the words occurs
+// neither in the id, the project and the title nor in a message, whatever the case of its
+// letters.
+func ReadAbout(ctx context.Context, s timeline.Store, tenant string, c *Listed, models *token.Models, words ...string) (*About, error) {
+	d := describing{counter: TextCounter(), said: map[string]*saidUsage{}, refs: map[string]bool{}}
 	for _, w := range words {
 		d.wanted = append(d.wanted, strings.ToLower(w))
 	}
 	if err := s.Messages(ctx, tenant, c.Head, 1, c.Head.Depth, false, d.entry); err != nil && !errors.Is(err, timeline.ErrNoPlace) {
-		return d.About, err
+		return nil, err
 	}
 	if err := d.note(ctx, s, tenant, c.Name); err != nil {
-		return d.About, err
+		return nil, err
 	}
-	d.Title = d.title()
-	d.look(c.Name + "\n" + c.Project + "\n" + d.Title)
-	d.missing = len(d.wanted) > 0
-	calls, err := s.Records(ctx, tenant, c.Name, "call", "")
-	if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
-		return d.About, err
+	d.About.Title = d.title()
+	d.look(c.Name + "\n" + c.Project + "\n" + d.About.Title)
+	if len(d.wanted) > 0 {
+		return nil, nil
 	}
-	d.calls(calls, models)
+	d.calls(models)
 	d.Cost = usage.Dollars(d.Cost)
-	return d.About, nil
+	return &d.About, nil
 }
 
 // Title returns the title of a conversation: that of About. It reads the first messages and,
@@ -296,37 +267,18 @@ func (d *describing) ofThis() string {
 	return ""
 }
 
-// calls adds up the recorded calls or, if there are none, those in an imported
-// session.
-func (d *describing) calls(records []timeline.Record, models *token.Models) {
+// calls adds up the calls of an imported session.
+func (d *describing) calls(models *token.Models) {
 	ledger := usage.NewLedger(models)
-	for i := range records {
-		if strings.HasPrefix(records[i].Key, usage.Imported) {
-			continue
-		}
-		c, err := call.Decode(&records[i])
-		if err != nil {
-			continue
-		}
-		d.Model = cmp.Or(c.Model, d.Model)
-		d.call(ledger, usage.FromStored(d.Name, c))
-	}
-	if d.Calls > 0 || d.Model != "" {
-		return
-	}
 	for _, id := range d.order {
 		s := d.said[id]
 		d.Model = cmp.Or(s.model, d.Model)
-		d.call(ledger, &usage.Call{Model: s.model, Usage: &s.usage})
+		d.Calls++
+		p := ledger.Price(&usage.Call{Model: s.model, Usage: &s.usage})
+		d.Cost += p.Cost
+		if p.Billed && !p.Known && !slices.Contains(d.Unpriced, s.model) {
+			d.Unpriced = append(d.Unpriced, s.model)
+		}
 	}
 	d.Model = cmp.Or(d.Model, d.asked)
-}
-
-func (d *describing) call(ledger *usage.Ledger, c *usage.Call) {
-	d.Calls++
-	p := ledger.Price(c)
-	d.Cost += p.Cost
-	if p.Billed && !p.Known && !slices.Contains(d.Unpriced, c.Model) {
-		d.Unpriced = append(d.Unpriced, c.Model)
-	}
 }

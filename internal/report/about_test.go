@@ -29,6 +29,10 @@ func add(t *testing.T, s timeline.Store, name, format string, messages ...[2]str
 	}
 }
 
+func describer(s timeline.Store) *report.Describer {
+	return &report.Describer{Store: s, Tenant: timeline.Local, Models: token.Builtin()}
+}
+
 func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 	s := memory.New()
 	const code = timeline.FormatClaudeCode
@@ -68,13 +72,15 @@ func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := report.Abouts(ctx, s, timeline.Local, list, token.Builtin())
+	all, err := describer(s).All(ctx, list)
 	got := map[string]string{}
 	for _, a := range all {
-		got[a.Name] = a.Title
-		// Every screen has the same title.
-		if title, err := report.Title(ctx, s, timeline.Local, &a.Conversation); title != a.Title || err != nil {
-			t.Errorf("%s: Title is %q, %v; About has %q", a.Name, title, err, a.Title)
+		got[a.ID] = a.Title
+	}
+	for i := range list { // every screen has the same title
+		about, err := report.ReadAbout(ctx, s, timeline.Local, &list[i], token.Builtin())
+		if err != nil || about.Title != got[list[i].Name] {
+			t.Errorf("%s: Title is %q; About has %+v, %v", list[i].Name, got[list[i].Name], about, err)
 		}
 	}
 	want := map[string]string{"plain": "What is the port?", "tagged": "fix it [31mnow", "compacted": "go on with the port", "named": "My own name", "renamed": "Named at the end", "silent": "", "title": "", "codex": "rename the button",
@@ -82,8 +88,8 @@ func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	found, err := report.Abouts(ctx, s, timeline.Local, list, token.Builtin(), "PORT", "go")
-	if err != nil || len(found) != 1 || found[0].Name != "compacted" {
+	found, err := describer(s).All(ctx, list, "PORT", "go")
+	if err != nil || len(found) != 1 || found[0].ID != "compacted" {
 		t.Errorf("%v %v", found, err)
 	}
 }
@@ -102,13 +108,13 @@ func TestCostsAreCountedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, _ := report.Conversations(ctx, s, timeline.Local)
-	all, err := report.Abouts(ctx, s, timeline.Local, list, token.Builtin())
+	all, err := describer(s).All(ctx, list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := all[0]
-	if want := token.Builtin().Lookup("claude-sonnet-4-5").Prices.Cost(token.Usage{Input: 1000, Output: 1000}); a.Calls != 2 || a.Cost != want || a.Model != "house" || len(a.Unpriced) != 1 {
-		t.Errorf("%d calls for %v, model %q, unpriced %q; want 2 for %v", a.Calls, a.Cost, a.Model, a.Unpriced, want)
+	if want := token.Builtin().Lookup("claude-sonnet-4-5").Prices.Cost(token.Usage{Input: 1000, Output: 1000}); a.Calls != 2 || a.Cost != want || a.Model != "house" || len(a.UnknownModels) != 1 || a.Imported != 0 {
+		t.Errorf("%d calls for %v, model %q, unpriced %q; want 2 for %v", a.Calls, a.Cost, a.Model, a.UnknownModels, want)
 	}
 }
 
@@ -141,14 +147,14 @@ func TestImportedConversationsHaveTheirOwnTitleAndModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, _ := report.Conversations(ctx, s, timeline.Local)
-	all, err := report.Abouts(ctx, s, timeline.Local, list, token.Builtin())
+	all, err := describer(s).All(ctx, list)
 	got := map[string][2]string{}
 	for i := range all {
-		one, err := report.Title(ctx, s, timeline.Local, &all[i].Conversation)
-		if err != nil || one != all[i].Title {
-			t.Errorf("the title is %q or %q, %v", one, all[i].Title, err)
+		about, err := report.ReadAbout(ctx, s, timeline.Local, &list[i], token.Builtin())
+		if err != nil || about.Title != all[i].Title {
+			t.Errorf("the title is %+v or %q, %v", about, all[i].Title, err)
 		}
-		got[all[i].Name] = [2]string{all[i].Title, all[i].Model}
+		got[all[i].ID] = [2]string{all[i].Title, all[i].Model}
 	}
 	if diff := cmp.Diff(map[string][2]string{"c": {"A cause", "house-1"}, "aider": {"Why?", "gpt-4o"}}, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

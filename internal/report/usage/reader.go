@@ -30,6 +30,10 @@ type Priced struct {
 	Price
 }
 
+// ErrUnread is the error for a recorded call that cannot be read: it is damaged, or of a newer
+// version of the program.
+var ErrUnread = errors.New("a recorded call cannot be read")
+
 // Reader adds up the calls of a store and remembers them: a later report reads only what is
 // new. It is safe for concurrent use.
 type Reader struct {
@@ -196,7 +200,7 @@ func (p *ledgerPage) add(conversation string, record *timeline.Record) error {
 	}
 	stored, err := call.Decode(record)
 	if err != nil {
-		return fmt.Errorf("conversation %q: %w", conversation, err)
+		return fmt.Errorf("conversation %q: %w: %w", conversation, ErrUnread, err)
 	}
 	call := FromStored(conversation, stored)
 	p.calls = append(p.calls, Priced{ID: record.Key, Plan: stored.Plan, Last: record.At.Depth, MS: stored.MS, Call: *call, Price: p.ledger.Price(call)})

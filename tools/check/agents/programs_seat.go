@@ -324,14 +324,14 @@ func (s *seat) conversations() (continued, error) {
 		return nil, fmt.Errorf("oriel conversations: %w", err)
 	}
 	var list struct {
-		Conversations []struct{ Name, Continues string }
+		Conversations []struct{ ID, Continues string }
 	}
 	if err := json.Unmarshal(out, &list); err != nil {
 		return nil, fmt.Errorf("oriel conversations: %w", err)
 	}
 	chains := continued{}
 	for _, one := range list.Conversations {
-		chains[one.Name] = one.Continues
+		chains[one.ID] = one.Continues
 	}
 	return chains, nil
 }

@@ -25,7 +25,7 @@ func checkStored(oriel string, f *folder, store ...string) (problems []string) {
 	command("verify")
 	var list struct {
 		Conversations []struct {
-			Name     string
+			ID       string
 			Messages int
 		}
 	}
@@ -34,7 +34,7 @@ func checkStored(oriel string, f *folder, store ...string) (problems []string) {
 		return problems
 	}
 	asked, results := map[string]bool{}, map[string]string{}
-	for line := range bytes.Lines(command("export", list.Conversations[0].Name)) {
+	for line := range bytes.Lines(command("export", list.Conversations[0].ID)) {
 		collect(line, asked, results)
 	}
 	lost, cut := 0, 0

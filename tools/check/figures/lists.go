@@ -8,7 +8,7 @@ import (
 
 // listed is a conversation in a list.
 type listed struct {
-	ID, Name, Model                                string
+	ID, Model                                      string
 	Calls, Imported, Tokens, Messages, Plans, Sent int
 	Cost, Without                                  float64
 	Unknown                                        []string `json:"unknown_models"`
@@ -35,34 +35,34 @@ func (c *check) conversations(base string) error {
 		return err
 	}
 	for _, l := range list.Conversations {
-		want := by[l.Name]
-		if l.Name == "imported" {
+		want := by[l.ID]
+		if l.ID == "imported" {
 			want = &row{Calls: 4, Cost: 4 * opus.Cost(importedUse)}
 			c.differ(l.Model == importedModel, "conversations, imported model", l.Model, importedModel)
 		}
-		what := "conversations, " + l.Name
+		what := "conversations, " + l.ID
 		if want == nil {
 			c.differ(false, what, "listed", "in oriel usage")
 			continue
 		}
-		c.same(what+", calls", l.Calls, want.Calls)
+		c.same(what+", calls", l.Calls+l.Imported, want.Calls)
 		c.money(what+", cost", l.Cost, want.Cost)
-		i := slices.IndexFunc(web.Items, func(w listed) bool { return w.ID == l.Name })
+		i := slices.IndexFunc(web.Items, func(w listed) bool { return w.ID == l.ID })
 		if i < 0 {
 			c.differ(false, "console, "+what, "missing", "listed")
 			continue
 		}
 		w := &web.Items[i]
-		c.same("console, "+what+", calls", w.Calls+w.Imported, l.Calls)
+		c.same("console, "+what+", calls", w.Calls+w.Imported, l.Calls+l.Imported)
 		c.same("console, "+what+", messages", w.Messages, l.Messages)
 		c.money("console, "+what+", cost", w.Cost, l.Cost)
 		c.differ(w.Model == l.Model, "console, "+what+", model", w.Model, l.Model)
 		c.differ(slices.Equal(w.Unknown, l.Unknown), "console, "+what+", models without a price", w.Unknown, l.Unknown)
-		if l.Name == "imported" {
+		if l.ID == "imported" {
 			c.same("console, "+what+", tokens", w.Tokens, l.Tokens)
 			continue
 		}
-		if err := c.calls(base, l.Name, want); err != nil {
+		if err := c.calls(base, l.ID, want); err != nil {
 			return err
 		}
 	}
