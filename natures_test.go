@@ -16,6 +16,8 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/items"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/timeline/memory"
 )
 
 // talk is an engine with a client that sends calls through it, and a model that answers
@@ -276,5 +278,41 @@ func TestACallThatHasBegunDecides(t *testing.T) {
 	begun.End(nil)
 	if all, err := c.Items(ctx, 0); err != nil || len(all) != 1 || all[0].Content != "A question." {
 		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// An earlier version wrote items and calls into one conversation. It counts as one of calls.
+func TestAConversationFilledFromBothSidesIsOfCalls(t *testing.T) {
+	ctx := t.Context()
+	store := memory.New()
+	var e *oriel.Engine
+	open := func() *oriel.Conversation {
+		var err error
+		if e, err = oriel.Open(ctx, oriel.Config{Store: store, NoEmbed: true}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { e.Close() })
+		c, err := e.Conversation(ctx, "both")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if _, _, err := open().Add(ctx, oriel.Item{Source: "user", Content: "An item."}); err != nil {
+		t.Fatal(err)
+	}
+	who := timeline.Record{Kind: "thread", Key: "who", Data: []byte(`{}`)}
+	if _, err := store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "both", Stay: true, Now: time.Now(), Put: []timeline.Record{who}}); err != nil {
+		t.Fatal(err)
+	}
+	c := open()
+	if _, _, err := c.Add(ctx, oriel.Item{Source: "user", Content: "Another item."}); !errors.Is(err, oriel.ErrOfCalls) {
+		t.Errorf("add: %v", err)
+	}
+	if all, err := c.Items(ctx, 0); err != nil || len(all) != 1 || all[0].Content != "An item." {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if s, err := c.Status(ctx); err != nil || s.History != 1 || s.Items != 0 {
+		t.Errorf("%+v, %v", s, err)
 	}
 }
