@@ -44,7 +44,7 @@ FILE work on the copy. To restore, put the copy into the data folder as oriel.db
 		}
 		var bytes int64
 		err = data.with(cmd.Context(), func(s tenantStore) error {
-			p := newProgress(cmd, "copying")
+			p := newProgress(cmd.ErrOrStderr(), "copying")
 			p.watch(func() (int64, int64) { return fileSize(path), fileSize(from) })
 			err := s.Backup(cmd.Context(), path)
 			p.end()

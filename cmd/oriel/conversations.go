@@ -260,40 +260,6 @@ func shortProject(project string) string {
 	return strings.Join(parts[max(0, len(parts)-n):], "/")
 }
 
-// roughly writes a number with two or three digits: 980, 2.1k, 234k, 1.2M.
-func roughly(n int) string {
-	switch f := float64(n); {
-	case n < 1000:
-		return strconv.Itoa(n)
-	case n < 9950:
-		return fmt.Sprintf("%.1fk", f/1e3)
-	case n < 999_500:
-		return fmt.Sprintf("%.0fk", f/1e3)
-	default:
-		return fmt.Sprintf("%.1fM", f/1e6)
-	}
-}
-
-// ago writes a moment as short as people read it: the time of today, the day of this week,
-// the date of this year, the month of others, in the zone of now.
-func ago(t, now time.Time) string {
-	t = t.In(now.Location())
-	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
-	switch {
-	case t.IsZero():
-		return ""
-	case t.After(now):
-		return t.Format("2006-01-02")
-	case !t.Before(midnight):
-		return t.Format("15:04")
-	case !t.Before(midnight.AddDate(0, 0, -6)):
-		return t.Format("Mon 15:04")
-	case t.Year() == now.Year():
-		return t.Format("2 Jan")
-	}
-	return t.Format("Jan 2006")
-}
-
 // noArguments is for commands that take no arguments.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {

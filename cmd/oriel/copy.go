@@ -112,13 +112,13 @@ func openPlace(ctx context.Context, place string, read bool) (timeline.Whole, er
 }
 
 func copyHistory(cmd *cobra.Command, from, to timeline.Whole, asJSON bool) error {
-	p := newProgress(cmd, "copying")
+	p := newProgress(cmd.ErrOrStderr(), "copying")
 	done, err := copier.Copy(cmd.Context(), from, to, copier.Options{Progress: p.update})
 	p.end()
 	if err != nil {
 		return &failure{fmt.Errorf("%w: %s were copied before; the next run goes on there", err, plural(done.Messages, "message", "messages"))}
 	}
-	p = newProgress(cmd, "comparing")
+	p = newProgress(cmd.ErrOrStderr(), "comparing")
 	found := 0
 	err = copier.Compare(cmd.Context(), from, to, p.update, func(difference string) {
 		if found++; found <= maxShown {

@@ -48,7 +48,7 @@ list or "last" is not enough.
 			if err != nil {
 				return err
 			}
-			if _, row := report.Row(args[0]); row && c.Name != args[0] && (yes || !typedAt(cmd.InOrStdin())) {
+			if _, row := report.Row(args[0]); row && c.Name != args[0] && (yes || !isTerminal(cmd.InOrStdin())) {
 				return fmt.Errorf("nothing was deleted: %s may be another conversation in a moment: give the id %s", args[0], wholeID(c.Name))
 			}
 			title, err := titleOf(cmd.Context(), s, c.Name)
@@ -85,7 +85,7 @@ func confirmDelete(cmd *cobra.Command, yes bool, question string) error {
 	switch {
 	case yes:
 		return nil
-	case !typedAt(cmd.InOrStdin()):
+	case !isTerminal(cmd.InOrStdin()):
 		return fmt.Errorf("nothing was deleted: without a terminal to ask at, give --yes")
 	case !confirmed(cmd, question):
 		return fmt.Errorf("nothing was deleted: answer y, or give --yes")
@@ -97,7 +97,7 @@ func confirmDelete(cmd *cobra.Command, yes bool, question string) error {
 // a terminal needs no confirmation.
 func confirmed(cmd *cobra.Command, question string) bool {
 	in := cmd.InOrStdin()
-	if !typedAt(in) {
+	if !isTerminal(in) {
 		return true
 	}
 	lines := wrap(question+" [y/N]", terminalWidth(cmd.ErrOrStderr())-1, 0)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -42,24 +41,12 @@ func newDemoScreen(out io.Writer, paced bool) *demoScreen {
 	if paced {
 		s.next = time.Now()
 	}
-	if f, ok := terminalOf(out); ok {
+	if f := terminalFile(out); f != nil {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			s.width = min(max(w, 60), 140)
 		}
 	}
 	return s
-}
-
-// terminalOf returns the terminal behind out, if it is one.
-func terminalOf(out io.Writer) (*os.File, bool) {
-	if !isTerminal(out) {
-		return nil, false
-	}
-	if s, ok := out.(*sink); ok {
-		out = s.w
-	}
-	f, ok := out.(*os.File)
-	return f, ok
 }
 
 // pause gives people time to look. The time that calls take is part of it.

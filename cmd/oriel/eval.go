@@ -173,7 +173,7 @@ func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report any, err err
 		defer func() { err = errors.Join(err, out.Flush(), file.Close()) }()
 		options.Details = out
 	}
-	p := newProgress(cmd, "measuring")
+	p := newProgress(cmd.ErrOrStderr(), "measuring")
 	p.things = true
 	defer p.end()
 	options.Progress = p.update

@@ -113,7 +113,7 @@ imported.`,
 		if err != nil {
 			return &failure{err}
 		}
-		p := newProgress(cmd, "importing")
+		p := newProgress(cmd.ErrOrStderr(), "importing")
 		o.Progress = p.update
 		report, err := importer.Import(cmd.Context(), store, args, o)
 		p.end()
@@ -139,7 +139,7 @@ imported.`,
 // keepWords stores the words of what was imported for the first search. If that fails, the
 // search reads the messages.
 func keepWords(cmd *cobra.Command, store timeline.Store, tenant string, r *importer.Report) {
-	p := newProgress(cmd, "indexing")
+	p := newProgress(cmd.ErrOrStderr(), "indexing")
 	p.things = true
 	defer p.end()
 	for i, c := range r.Conversations {
@@ -211,13 +211,6 @@ func finishImport(cmd *cobra.Command, r *importer.Report, called names, err erro
 	first := strings.Join(strings.Fields(r.Problems[0].String()), " ")
 	return fmt.Errorf("%s not be read and %s left out, first %s: mend the file and import it again; %s",
 		plural(r.Broken, "line or message could", "lines or messages could"), were(r.Broken), first, hint)
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return thousands(n) + " " + many
 }
 
 func are(n int) string {

@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/token"
@@ -60,7 +59,7 @@ func readInput(cmd *cobra.Command, args []string) ([]byte, error) {
 
 // sayReading tells a person at a terminal that the command waits for input.
 func sayReading(cmd *cobra.Command, name string) {
-	if name == standardInput && typedAt(cmd.InOrStdin()) {
+	if name == standardInput && isTerminal(cmd.InOrStdin()) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "oriel: reading standard input: Ctrl-D ends it, Ctrl-C stops")
 	}
 }
@@ -106,12 +105,6 @@ func interruptible[T any](ctx context.Context, read func() (T, error)) (T, error
 		var none T
 		return none, ctx.Err()
 	}
-}
-
-// typedAt reports whether in is a terminal at which a person types.
-func typedAt(in io.Reader) bool {
-	f, ok := in.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // addModelTable adds the flag for a file that is merged into the built-in

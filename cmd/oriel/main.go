@@ -165,6 +165,9 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Unwrap returns the writer behind it, which may be a terminal.
+func (s *sink) Unwrap() io.Writer { return s.w }
+
 func (s *sink) failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"time"
@@ -34,4 +35,14 @@ func tell(w io.Writer, text []byte) {
 	q := lines.New(w, lines.Options{Limit: len(text)})
 	q.Write(text)
 	q.Close(tellWait)
+}
+
+// printJSON prints one value for programs.
+func printJSON(out io.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return &failure{err}
+	}
+	return nil
 }

@@ -70,12 +70,3 @@ func pagerFor(out io.Writer, lines int) *exec.Cmd {
 	}
 	return cmd
 }
-
-// terminalFile returns the file behind out, which is a terminal.
-func terminalFile(out io.Writer) *os.File {
-	if s, ok := out.(*sink); ok {
-		out = s.w
-	}
-	f, _ := out.(*os.File)
-	return f
-}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/spf13/cobra"
 )
 
 // progress shows on a terminal how far a long command is. Its methods do
@@ -35,11 +33,10 @@ const (
 	leastRate = 3 * time.Second
 )
 
-// newProgress returns a progress that draws on the command's standard error if
-// that is a terminal.
-func newProgress(cmd *cobra.Command, what string) *progress {
+// newProgress returns a progress that draws on out if that is a terminal.
+func newProgress(out io.Writer, what string) *progress {
 	p := &progress{what: what, start: time.Now(), from: -1}
-	if out := cmd.ErrOrStderr(); isTerminal(out) {
+	if isTerminal(out) {
 		p.out = out
 	}
 	return p
@@ -118,19 +115,4 @@ func (p *progress) end() {
 	if !p.drawn.IsZero() {
 		fmt.Fprint(p.out, "\r\x1b[K")
 	}
-}
-
-// size formats a number of bytes for people.
-func size(n int64) string {
-	units := []string{"B", "kB", "MB", "GB", "TB"}
-	f := float64(n)
-	i := 0
-	for f >= 999.5 && i < len(units)-1 {
-		f /= 1000
-		i++
-	}
-	if i == 0 || f >= 99.95 {
-		return fmt.Sprintf("%.0f %s", f, units[i])
-	}
-	return fmt.Sprintf("%.1f %s", f, units[i])
 }

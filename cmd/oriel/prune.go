@@ -66,7 +66,7 @@ the question work on a copy in the folder for temporary files.`,
 		}
 		result := prunedInfo{Deleted: []string{}, DryRun: dryRun}
 		use := data.change
-		asks := !yes && !dryRun && typedAt(cmd.InOrStdin())
+		asks := !yes && !dryRun && isTerminal(cmd.InOrStdin())
 		if dryRun || asks {
 			defer endBySignals(cmd)() // the copy is a file to remove
 		}

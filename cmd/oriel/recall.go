@@ -244,7 +244,7 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 	if !o.json && ask.Mode != recall.Dense {
 		ask.Top = 0 // people's order is another one
 	}
-	p := newProgress(cmd, "searching")
+	p := newProgress(cmd.ErrOrStderr(), "searching")
 	p.watch(func() (done, total int64) { return 0, 0 }) // it ends by itself
 	r, err := library.Recall(ctx, where, query, ask)
 	p.end()
@@ -282,7 +282,7 @@ func newFound(r *recall.Result, own string) found {
 // embedAll waits until all that is searched has vectors, which a search alone
 // does not.
 func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) error {
-	p := newProgress(cmd, "embedding")
+	p := newProgress(cmd.ErrOrStderr(), "embedding")
 	p.things = true
 	p.watch(func() (done, total int64) {
 		n := library.Stats()

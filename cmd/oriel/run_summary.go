@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -324,24 +323,4 @@ func (s *summary) hints(name string) (hints []string) {
 	say("a service or a container that calls the model for it does not see these variables")
 	say("oriel run --show prints the variables, and docs/run.md says what programs need")
 	return hints
-}
-
-// things returns a number with its noun.
-func things(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return thousands(n) + " " + thing
-}
-
-func percent(part, whole int) string {
-	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(max(1, whole)))
-}
-
-// money formats a price with as many digits as matter.
-func money(d float64) string {
-	if d > 0 && d < 0.01 {
-		return fmt.Sprintf("$%.4f", d)
-	}
-	return fmt.Sprintf("$%.2f", cmp.Or(d, 0))
 }

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/report/usage"
@@ -76,7 +74,7 @@ const maxStatusInput = 1 << 20
 
 // readSession reads the session that an agent names on standard input; empty for none.
 func readSession(in io.Reader) (string, error) {
-	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if isTerminal(in) {
 		return "", nil
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxStatusInput))

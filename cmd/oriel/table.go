@@ -2,56 +2,9 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"io"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
-
-	"golang.org/x/term"
 )
-
-// style formats words for a terminal; the zero value leaves them plain.
-type style struct{ on bool }
-
-// styleFor returns a plain style unless out is a terminal that supports
-// colour.
-func styleFor(out io.Writer) style {
-	return style{on: isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
-}
-
-// isTerminal reports whether out is a terminal.
-func isTerminal(out io.Writer) bool {
-	if s, ok := out.(*sink); ok {
-		out = s.w
-	}
-	f, ok := out.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// terminalWidth returns the columns of the terminal behind out, within the
-// limits of tables, or 80 if it is not a terminal.
-func terminalWidth(out io.Writer) int {
-	if s, ok := out.(*sink); ok {
-		out = s.w
-	}
-	if f, ok := out.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return max(w, 40)
-		}
-	}
-	return 80
-}
-
-func (s style) code(code, text string) string {
-	if !s.on {
-		return text
-	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
-}
-
-func (s style) bold(text string) string { return s.code("1", text) }
 
 // table is rows of cells that print aligns in columns.
 type table struct {
@@ -188,19 +141,6 @@ func (t *table) drop(column int) {
 	}
 }
 
-// thousands formats a number for people.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	sign := ""
-	if n < 0 {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
-
 // bar draws part of whole as a bar of at most width cells, in eighths of a
 // cell.
 func bar(part, whole, width int) string {
@@ -213,14 +153,4 @@ func bar(part, whole, width int) string {
 		out += string([]rune("▏▎▍▌▋▊▉")[rest-1])
 	}
 	return out
-}
-
-// printJSON prints one value for programs.
-func printJSON(out io.Writer, v any) error {
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return &failure{err}
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // cells returns how many columns of a terminal a text takes. It has no control characters.
@@ -85,4 +86,50 @@ func wrap(line string, width, hang int) []string {
 		out = append(out, pad+strings.TrimRight(line[:end], " "))
 		line = strings.TrimLeft(line[end:], " ")
 	}
+}
+
+// printable makes a foreign text, such as a name or an error, safe for a
+// terminal. It replaces control characters, with which a text could overwrite
+// others, ring or change the title, and invisible characters, with which it
+// could change its direction, by spaces. Newlines and tabs stay. Everything
+// printed for people that is not Oriel's own passes through printable.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// oneLine returns the beginning of a text on one line, without control
+// characters.
+func oneLine(s string, width int) string {
+	if len(s) > 8*width { // more than any width needs
+		s = strings.ToValidUTF8(s[:8*width], "")
+	}
+	runes := []rune(strings.Join(strings.Fields(printable(s)), " "))
+	if len(runes) > width {
+		return string(runes[:width-1]) + "…"
+	}
+	return string(runes)
+}
+
+// pad fills a line with spaces.
+func pad(line string, width int) string {
+	return line + strings.Repeat(" ", max(0, width-cells(line)))
+}
+
+// column returns a text in so many columns, one of them free.
+func column(s string, width int) string {
+	s = clipCells(s, max(1, width-1))
+	return s + strings.Repeat(" ", max(0, width-cells(s)))
+}
+
+// right returns a text at the right end of so many columns.
+func right(s string, width int) string {
+	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) + s
 }

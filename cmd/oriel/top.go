@@ -87,9 +87,8 @@ func dialed(listen string) string {
 
 // topLive runs the screen.
 func topLive(cmd *cobra.Command, client *topClient) error {
-	out := terminalFile(cmd.OutOrStdout())
-	in, ok := cmd.InOrStdin().(*os.File)
-	if out == nil || !ok || !term.IsTerminal(int(in.Fd())) {
+	in, out := terminalFile(cmd.InOrStdin()), terminalFile(cmd.OutOrStdout())
+	if in == nil || out == nil {
 		return errors.New("oriel top needs a terminal: use --once or --json for a script")
 	}
 	var first topOverview // a mistake in the address is told before the screen changes

@@ -6,7 +6,6 @@ import (
 	"math/bits"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/window"
 )
@@ -352,14 +351,6 @@ func (msg *topMessage) text() string {
 	return b.String()
 }
 
-// seconds writes a duration in milliseconds.
-func seconds(ms float64) string {
-	if ms < 1000 {
-		return fmt.Sprintf("%.0fms", ms)
-	}
-	return fmt.Sprintf("%.1fs", ms/1000)
-}
-
 // keysLine returns the last line: a question, a note, or the keys.
 func (m *topModel) keysLine() string {
 	switch {
@@ -413,15 +404,4 @@ func (m *topModel) helpLines() []string {
 		}
 	}
 	return lines
-}
-
-// column returns a text in so many columns, one of them free.
-func column(s string, width int) string {
-	s = clipCells(s, max(1, width-1))
-	return s + strings.Repeat(" ", max(0, width-cells(s)))
-}
-
-// right returns a text at the right end of so many columns.
-func right(s string, width int) string {
-	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) + s
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -307,22 +306,6 @@ func widest(lines []string) (n int) {
 	return n
 }
 
-// compact writes a number in at most five characters, such as 927k or 63.9M.
-func compact(n int) string {
-	for _, unit := range []struct {
-		of   float64
-		name string
-	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		switch f := float64(n) / unit.of; {
-		case f >= 99.95:
-			return fmt.Sprintf("%.0f%s", f, unit.name)
-		case f >= 1:
-			return fmt.Sprintf("%.1f%s", f, unit.name)
-		}
-	}
-	return strconv.Itoa(n)
-}
-
 // shorten cuts a name to at most room columns: at its end, or of a path at its beginning.
 func shorten(name string, room int, path bool) string {
 	if !path || cells(name) <= room {
@@ -394,9 +377,4 @@ func named3(models []string) (out []string) {
 		out = append(out, oneLine(m, 60))
 	}
 	return out
-}
-
-// pad fills a line with spaces.
-func pad(line string, width int) string {
-	return line + strings.Repeat(" ", max(0, width-cells(line)))
 }

@@ -34,7 +34,7 @@ with 1 if anything is wrong.`,
 		checking := false
 		err := data.with(cmd.Context(), func(s tenantStore) error {
 			checking = true
-			p := newProgress(cmd, "verifying")
+			p := newProgress(cmd.ErrOrStderr(), "verifying")
 			p.watch(func() (int64, int64) { return 0, 0 })
 			err := s.Verify(cmd.Context(), func(found timeline.Problem) {
 				result.Found++
