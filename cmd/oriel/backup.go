@@ -44,10 +44,10 @@ FILE work on the copy. To restore, put the copy into the data folder as oriel.db
 		}
 		var bytes int64
 		err = data.with(cmd.Context(), func(s tenantStore) error {
-			p := newProgress(cmd.ErrOrStderr(), "copying")
-			p.watch(func() (int64, int64) { return fileSize(path), fileSize(from) })
+			p := NewProgress(cmd.ErrOrStderr(), "copying")
+			p.Watch(func() (int64, int64) { return fileSize(path), fileSize(from) })
 			err := s.Backup(cmd.Context(), path)
-			p.end()
+			p.End()
 			if err != nil {
 				return &failure{err}
 			}
@@ -60,7 +60,7 @@ FILE work on the copy. To restore, put the copy into the data folder as oriel.db
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), map[string]any{"file": path, "bytes": bytes})
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", oneLine(path, maxError), size(bytes))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", OneLine(path, maxError), Bytes(bytes))
 		return err
 	}
 	return cmd

@@ -199,7 +199,7 @@ func completeConversation(cmd *cobra.Command, _ []string, begun string) ([]cobra
 		all, err := report.Conversations(cmd.Context(), s, s.tenant)
 		for i := range all {
 			if name := all[i].Name; strings.HasPrefix(name, begun) && harmless(name) {
-				found = append(found, cobra.CompletionWithDesc(name, fmt.Sprintf("%s, %s", plural(int(all[i].Head.Depth), "message", "messages"), all[i].Said.UTC().Format("2006-01-02"))))
+				found = append(found, cobra.CompletionWithDesc(name, fmt.Sprintf("%s, %s", Plural(int(all[i].Head.Depth), "message", "messages"), all[i].Said.UTC().Format("2006-01-02"))))
 			}
 		}
 		return err

@@ -72,12 +72,12 @@ Tokens and keys are never printed.`,
 			}{l.File, l.Values()})
 		}
 		var b bytes.Buffer
-		t := table{left: []bool{true, true, true}}
-		t.row("key", "value", "source")
+		t := Table{Left: []bool{true, true, true}}
+		t.Row("key", "value", "source")
 		for _, v := range l.Values() {
-			t.row(v.Key, oneLine(v.Text, 100), strings.TrimSpace(v.Kind+" "+v.Where))
+			t.Row(v.Key, OneLine(v.Text, 100), strings.TrimSpace(v.Kind+" "+v.Where))
 		}
-		t.writeTo(&b)
+		t.Draw(&b)
 		_, err = cmd.OutOrStdout().Write(b.Bytes())
 		return err
 	}

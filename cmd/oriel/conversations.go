@@ -131,7 +131,7 @@ type shortIDs map[string]string
 // shortIDsFor shortens the ids of all conversations of the history if out is a terminal.
 // Others are shown whole ids.
 func shortIDsFor(ctx context.Context, out io.Writer, s tenantStore) (shortIDs, error) {
-	if !isTerminal(out) {
+	if !IsTerminal(out) {
 		return nil, nil
 	}
 	all, err := s.Conversations(ctx, s.tenant)
@@ -168,11 +168,11 @@ func titleOf(ctx context.Context, s tenantStore, name string) (string, error) {
 // titled returns an id with as much of a title as fits into width columns. It shortens no id,
 // and leaves a title out of which only a few letters would be seen.
 func titled(id, title string, width int) string {
-	left := width - cells(id) - len("  ")
-	if title == "" || left < min(8, cells(title)) {
+	left := width - Cells(id) - len("  ")
+	if title == "" || left < min(8, Cells(title)) {
 		return id
 	}
-	return id + "  " + clipCells(title, left)
+	return id + "  " + Clip(title, left)
 }
 
 // printList prints conversations; short has their ids for terminals.
@@ -184,33 +184,33 @@ func (o *listFlags) printList(out io.Writer, list []report.Conversation, more in
 		}
 		return nil
 	}
-	_, err := out.Write(drawList(list, more, short, screenOf(out).width))
+	_, err := out.Write(drawList(list, more, short, ScreenOf(out).Width))
 	return err
 }
 
 // drawList draws conversations in lines of at most width columns, or as wide as they are if
 // that is 0.
 func drawList(list []report.Conversation, more int, short shortIDs, width int) []byte {
-	t := table{left: []bool{false, true, true, false, false, false, true, true, true}}
-	t.row("", "id", "last", "messages", "tokens", "cost", "model", "project", "title")
+	t := Table{Left: []bool{false, true, true, false, false, false, true, true, true}}
+	t.Row("", "id", "last", "messages", "tokens", "cost", "model", "project", "title")
 	now := time.Now()
 	for i := range list {
 		c := &list[i]
-		t.row(strconv.Itoa(c.Row), short.of(c.ID), ago(c.Last, now), thousands(int(c.Messages)), roughly(c.Tokens), costOf(c),
-			oneLine(shortModel(c.Model), 20), oneLine(shortProject(c.Project), 20), cmp.Or(oneLine(c.Title, 200), "(no words of a person)"))
+		t.Row(strconv.Itoa(c.Row), short.of(c.ID), Ago(c.Last, now), Thousands(int(c.Messages)), Roughly(c.Tokens), costOf(c),
+			OneLine(shortModel(c.Model), 20), OneLine(shortProject(c.Project), 20), cmp.Or(OneLine(c.Title, 200), "(no words of a person)"))
 	}
 	if width > 0 {
 		if width < 60 {
-			t.narrow(0, 5, 4) // cost, tokens
-			t.fit(width, leastTitle, 5, 4, 3)
+			t.Narrow(0, 5, 4) // cost, tokens
+			t.Fit(width, leastTitle, 5, 4, 3)
 		} else {
-			t.fit(width, leastTitle, 7, 6, 3) // project, model, messages
+			t.Fit(width, leastTitle, 7, 6, 3) // project, model, messages
 		}
 	}
 	var b bytes.Buffer
-	t.writeTo(&b)
+	t.Draw(&b)
 	if more > 0 {
-		fmt.Fprintf(&b, "\n%s more: --limit %d lists all, --search, --project and --since choose\n", thousands(more), more+len(list))
+		fmt.Fprintf(&b, "\n%s more: --limit %d lists all, --search, --project and --since choose\n", Thousands(more), more+len(list))
 	}
 	return b.Bytes()
 }
@@ -233,9 +233,9 @@ func priced(sum float64, unknown []string) string {
 	case len(unknown) > 0 && sum == 0:
 		return "?"
 	case len(unknown) > 0:
-		return money(sum) + "+"
+		return Money(sum) + "+"
 	}
-	return money(sum)
+	return Money(sum)
 }
 
 // dated is the date at the end of a model's name.
@@ -272,7 +272,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 // commands that list or count do not fail because of it.
 func tolerateNone(cmd *cobra.Command, err error) error {
 	if errors.Is(err, errNoHistory) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: %s\n", oneLine(err.Error(), maxError))
+		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: %s\n", OneLine(err.Error(), maxError))
 		return nil
 	}
 	return err

@@ -112,20 +112,20 @@ func openPlace(ctx context.Context, place string, read bool) (timeline.Whole, er
 }
 
 func copyHistory(cmd *cobra.Command, from, to timeline.Whole, asJSON bool) error {
-	p := newProgress(cmd.ErrOrStderr(), "copying")
-	done, err := copier.Copy(cmd.Context(), from, to, copier.Options{Progress: p.update})
-	p.end()
+	p := NewProgress(cmd.ErrOrStderr(), "copying")
+	done, err := copier.Copy(cmd.Context(), from, to, copier.Options{Progress: p.Update})
+	p.End()
 	if err != nil {
-		return &failure{fmt.Errorf("%w: %s were copied before; the next run goes on there", err, plural(done.Messages, "message", "messages"))}
+		return &failure{fmt.Errorf("%w: %s were copied before; the next run goes on there", err, Plural(done.Messages, "message", "messages"))}
 	}
-	p = newProgress(cmd.ErrOrStderr(), "comparing")
+	p = NewProgress(cmd.ErrOrStderr(), "comparing")
 	found := 0
-	err = copier.Compare(cmd.Context(), from, to, p.update, func(difference string) {
+	err = copier.Compare(cmd.Context(), from, to, p.Update, func(difference string) {
 		if found++; found <= maxShown {
-			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: %s\n", oneLine(difference, maxError))
+			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: %s\n", OneLine(difference, maxError))
 		}
 	})
-	p.end()
+	p.End()
 	if err != nil {
 		return &failure{err}
 	}
@@ -133,8 +133,8 @@ func copyHistory(cmd *cobra.Command, from, to timeline.Whole, asJSON bool) error
 	if asJSON {
 		err = printJSON(cmd.OutOrStdout(), info)
 	} else {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, %s copied, %s were there\n", plural(info.Conversations, "conversation", "conversations"), plural(info.Messages, "message", "messages"),
-			plural(info.Skipped, "conversation", "conversations"))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, %s copied, %s were there\n", Plural(info.Conversations, "conversation", "conversations"), Plural(info.Messages, "message", "messages"),
+			Plural(info.Skipped, "conversation", "conversations"))
 	}
 	if err != nil || found == 0 {
 		if err == nil && !asJSON {
@@ -142,5 +142,5 @@ func copyHistory(cmd *cobra.Command, from, to timeline.Whole, asJSON bool) error
 		}
 		return err
 	}
-	return &failure{fmt.Errorf("%s: if the source was written to meanwhile, run it again", plural(found, "difference", "differences"))}
+	return &failure{fmt.Errorf("%s: if the source was written to meanwhile, run it again", Plural(found, "difference", "differences"))}
 }

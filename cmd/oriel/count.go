@@ -73,7 +73,7 @@ With --text the input is plain text, and one number is printed.`,
 		}
 		learnt, err := history.calibration()
 		if err != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", oneLine(err.Error(), maxError))
+			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", OneLine(err.Error(), maxError))
 		}
 		r, err := countBody(models, learnt, data, body, model)
 		if err != nil {
@@ -82,7 +82,7 @@ With --text the input is plain text, and one number is printed.`,
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), r)
 		}
-		return r.writeTo(cmd.OutOrStdout(), styleFor(cmd.OutOrStdout()))
+		return r.writeTo(cmd.OutOrStdout(), StyleOf(cmd.OutOrStdout()))
 	}
 	return cmd
 }
@@ -183,30 +183,30 @@ func countBody(models *token.Models, learnt *token.Calibration, data []byte, f w
 	return r, nil
 }
 
-func (r *countReport) writeTo(out io.Writer, s style) error {
+func (r *countReport) writeTo(out io.Writer, s Style) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s tokens (%s", s.bold(thousands(r.Total)), r.Accuracy)
+	fmt.Fprintf(&b, "%s tokens (%s", s.Bold(Thousands(r.Total)), r.Accuracy)
 	if r.Error > 0 {
 		fmt.Fprintf(&b, ", ±%.1f%%", 100*r.Error)
 	}
 	b.WriteString(")")
 	if r.Model != "" {
-		fmt.Fprintf(&b, " for %s", oneLine(r.Model, 60))
+		fmt.Fprintf(&b, " for %s", OneLine(r.Model, 60))
 		if !r.Known {
 			b.WriteString(", a model that the table does not know: a careful guess")
 		}
 	}
 	if r.Known && r.Window > 0 {
-		fmt.Fprintf(&b, ", %.1f%% of its window of %s", 100*float64(r.Total)/float64(r.Window), thousands(r.Window))
+		fmt.Fprintf(&b, ", %.1f%% of its window of %s", 100*float64(r.Total)/float64(r.Window), Thousands(r.Window))
 	}
 	b.WriteString("\n\n")
 	largest := max(r.System, r.Tools, r.Overhead)
 	for _, m := range r.Messages {
 		largest = max(largest, m.Tokens)
 	}
-	t := table{left: []bool{false, true, false, true, true}}
+	t := Table{Left: []bool{false, true, false, true, true}}
 	row := func(index, what string, n int, says string) {
-		t.row(index, what, thousands(n), bar(n, largest, 24), says)
+		t.Row(index, what, Thousands(n), Bar(n, largest, 24), says)
 	}
 	if r.System > 0 || !slices.ContainsFunc(r.Messages, func(m messageCount) bool { return m.Role == chat.System || m.Role == chat.Developer }) {
 		row("", "system", r.System, "") // otherwise it is among the messages
@@ -217,10 +217,10 @@ func (r *countReport) writeTo(out io.Writer, s style) error {
 		if m.Type != "" && m.Type != "message" {
 			what = m.Type
 		}
-		row(strconv.Itoa(m.Index), oneLine(what, 24), m.Tokens, r.says[m.Index])
+		row(strconv.Itoa(m.Index), OneLine(what, 24), m.Tokens, r.says[m.Index])
 	}
 	row("", "overhead", r.Overhead, "")
-	t.writeTo(&b)
+	t.Draw(&b)
 	_, err := out.Write(b.Bytes())
 	return err
 }

@@ -96,7 +96,7 @@ func orTenants(all []string) string {
 	if n := len(all) - most; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
-	return oneLine(text, maxError)
+	return OneLine(text, maxError)
 }
 
 // storeFlag is the flag --store. It does not show its value, which may have a password.
@@ -418,7 +418,7 @@ func nearNames(name string, names []string) []string {
 	found := near.Names(name, names)
 	var out []string
 	for _, n := range found[:min(3, len(found))] {
-		out = append(out, fmt.Sprintf("%q", oneLine(n, 60)))
+		out = append(out, fmt.Sprintf("%q", OneLine(n, 60)))
 	}
 	return out
 }
@@ -428,7 +428,7 @@ func nearNames(name string, names []string) []string {
 func oneConversation(least, most int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return fmt.Errorf("%s: give %s; see %s --help", plural(len(args), "argument", "arguments"), names, cmd.CommandPath())
+			return fmt.Errorf("%s: give %s; see %s --help", Plural(len(args), "argument", "arguments"), names, cmd.CommandPath())
 		}
 		return nil
 	}

@@ -48,7 +48,7 @@ list or "last" is not enough.
 			if err != nil {
 				return err
 			}
-			if _, row := report.Row(args[0]); row && c.Name != args[0] && (yes || !isTerminal(cmd.InOrStdin())) {
+			if _, row := report.Row(args[0]); row && c.Name != args[0] && (yes || !IsTerminal(cmd.InOrStdin())) {
 				return fmt.Errorf("nothing was deleted: %s may be another conversation in a moment: give the id %s", args[0], wholeID(c.Name))
 			}
 			title, err := titleOf(cmd.Context(), s, c.Name)
@@ -56,10 +56,10 @@ list or "last" is not enough.
 				return err
 			}
 			what := wholeID(c.Name)
-			if title = oneLine(title, 60); title != "" {
+			if title = OneLine(title, 60); title != "" {
 				what = fmt.Sprintf("“%s” (%s)", title, what)
 			}
-			question := fmt.Sprintf("Delete %s with %s permanently?", what, plural(int(c.Head.Depth), "message", "messages"))
+			question := fmt.Sprintf("Delete %s with %s permanently?", what, Plural(int(c.Head.Depth), "message", "messages"))
 			if err := confirmDelete(cmd, yes, question); err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ list or "last" is not enough.
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), deletedInfo{c.Name, gone.Messages, gone.Contents, gone.Records, gone.Bytes, gone.Pending})
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "deleted %s: %s, %s of content\n", wholeID(c.Name), plural(gone.Messages, "message", "messages"), size(gone.Bytes))
+			fmt.Fprintf(cmd.OutOrStdout(), "deleted %s: %s, %s of content\n", wholeID(c.Name), Plural(gone.Messages, "message", "messages"), Bytes(gone.Bytes))
 			if gone.Pending {
 				fmt.Fprintln(cmd.OutOrStdout(), pendingNote)
 			}
@@ -85,7 +85,7 @@ func confirmDelete(cmd *cobra.Command, yes bool, question string) error {
 	switch {
 	case yes:
 		return nil
-	case !isTerminal(cmd.InOrStdin()):
+	case !IsTerminal(cmd.InOrStdin()):
 		return fmt.Errorf("nothing was deleted: without a terminal to ask at, give --yes")
 	case !confirmed(cmd, question):
 		return fmt.Errorf("nothing was deleted: answer y, or give --yes")
@@ -97,10 +97,10 @@ func confirmDelete(cmd *cobra.Command, yes bool, question string) error {
 // a terminal needs no confirmation.
 func confirmed(cmd *cobra.Command, question string) bool {
 	in := cmd.InOrStdin()
-	if !isTerminal(in) {
+	if !IsTerminal(in) {
 		return true
 	}
-	lines := wrap(question+" [y/N]", terminalWidth(cmd.ErrOrStderr())-1, 0)
+	lines := Wrap(question+" [y/N]", Width(cmd.ErrOrStderr())-1, 0)
 	fmt.Fprint(cmd.ErrOrStderr(), strings.Join(lines, "\n")+" ")
 	answer, err := interruptible(cmd.Context(), func() (string, error) { return bufio.NewReader(in).ReadString('\n') })
 	if err != nil && err != io.EOF {

@@ -61,7 +61,7 @@ keeps running afterwards until you interrupt it, so that you can look around.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 		defer stop()
-		watched := isTerminal(cmd.OutOrStdout())
+		watched := IsTerminal(cmd.OutOrStdout())
 		s := newDemoScreen(cmd.OutOrStdout(), watched && !fast)
 		s.done = ctx.Done()
 		err := runDemo(ctx, s, listen, dir, watched && !exit)

@@ -8,8 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/term"
-
 	"github.com/oriel-context/oriel/internal/demo"
 	"github.com/oriel-context/oriel/token"
 )
@@ -17,7 +15,7 @@ import (
 // demoScreen draws the session, one line per call.
 type demoScreen struct {
 	out   io.Writer
-	style style
+	style Style
 	width int
 	last  int // tokens of the last request
 	// next is when the next line may be shown, unless done is closed; zero if
@@ -37,14 +35,9 @@ const (
 const demoScale = 3.3 * demoBudget
 
 func newDemoScreen(out io.Writer, paced bool) *demoScreen {
-	s := &demoScreen{out: out, style: styleFor(out), width: 80}
+	s := &demoScreen{out: out, style: StyleOf(out), width: min(max(Width(out), 60), 140)}
 	if paced {
 		s.next = time.Now()
-	}
-	if f := terminalFile(out); f != nil {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			s.width = min(max(w, 60), 140)
-		}
 	}
 	return s
 }
@@ -89,17 +82,17 @@ const dim = "2"
 // ink draws n cells.
 func (s *demoScreen) ink(i demoInk, n int) string {
 	sign := i.sign
-	if s.style.on {
+	if s.style.On {
 		sign = '█'
 	}
-	return s.style.code(i.colour, strings.Repeat(string(sign), max(0, n)))
+	return s.style.Code(i.colour, strings.Repeat(string(sign), max(0, n)))
 }
 
 func (s *demoScreen) begin() {
 	for _, l := range fill("A coding agent hunts a flaky test: it sends its whole history with every call.", min(s.width, 80)) {
-		s.line("%s", s.style.bold(l))
+		s.line("%s", s.style.Bold(l))
 	}
-	for _, l := range fill(fmt.Sprintf("The model gets a window of %s tokens. No key, no network; proxy, history and recall are the real ones, the model is built in and knows only what it is sent.", thousands(demoBudget)), min(s.width, 80)) {
+	for _, l := range fill(fmt.Sprintf("The model gets a window of %s tokens. No key, no network; proxy, history and recall are the real ones, the model is built in and knows only what it is sent.", Thousands(demoBudget)), min(s.width, 80)) {
 		s.line("%s", l)
 	}
 	s.line("")
@@ -111,9 +104,9 @@ func (s *demoScreen) begin() {
 	if s.width < 80 {
 		gap = "\n"
 	}
-	s.line("%s%s%s", strings.Join(key, "  "), gap, s.style.code(dim, "╌ sent by the agent"))
+	s.line("%s%s%s", strings.Join(key, "  "), gap, s.style.Code(dim, "╌ sent by the agent"))
 	bar, _ := s.columns()
-	s.line("%s", s.style.code(dim, fmt.Sprintf(demoLine, "", strings.Repeat(" ", bar), "agent", "model", "")))
+	s.line("%s", s.style.Code(dim, fmt.Sprintf(demoLine, "", strings.Repeat(" ", bar), "agent", "model", "")))
 	s.pause(pauseScene / 2)
 }
 
@@ -133,9 +126,9 @@ func (s *demoScreen) columns() (bar, label int) {
 // user shows the user's words and the fact in them that will matter.
 func (s *demoScreen) user(text, fact string) {
 	words := strings.Join(strings.Fields(text), " ")
-	s.line("%s", s.style.code("1;36", oneLine("you ▸ "+words, s.width-1)))
+	s.line("%s", s.style.Code("1;36", OneLine("you ▸ "+words, s.width-1)))
 	if fact != "" {
-		s.line("      %s", s.style.code("1;35", oneLine("… "+fact+" …", s.width-7)))
+		s.line("      %s", s.style.Code("1;35", OneLine("… "+fact+" …", s.width-7)))
 	}
 	s.pause(pauseUser)
 }
@@ -170,7 +163,7 @@ func (s *demoScreen) call(c *demo.Call, m demoMark) {
 	if edge := cells(demoBudget) - at; edge >= 0 && edge < len(rest) {
 		rest[edge] = '│'
 	}
-	bar.WriteString(s.style.code(dim, string(rest)))
+	bar.WriteString(s.style.Code(dim, string(rest)))
 	s.line(demoLine, c.N, bar.String(), kilo(c.Before), kilo(c.After), s.label(c, m, room))
 	s.last = c.After
 	s.pause(pauseCall)
@@ -185,14 +178,14 @@ func (s *demoScreen) label(c *demo.Call, m demoMark, room int) string {
 	var marks []string
 	switch {
 	case m.undo:
-		marks = append(marks, s.style.code("1;33", "↶ undone"))
+		marks = append(marks, s.style.Code("1;33", "↶ undone"))
 	case m.cut:
-		marks = append(marks, s.style.code("1;31", "✂ cut"))
+		marks = append(marks, s.style.Code("1;31", "✂ cut"))
 	case m.recall:
-		return s.style.code("1;35", "◆ recall")
+		return s.style.Code("1;35", "◆ recall")
 	}
 	if m.recall {
-		marks = append(marks, s.style.code("1;35", "◆"))
+		marks = append(marks, s.style.Code("1;35", "◆"))
 	}
 	if len(marks) > 0 {
 		return strings.Join(marks, " ")
@@ -200,7 +193,7 @@ func (s *demoScreen) label(c *demo.Call, m demoMark, room int) string {
 	if room < 20 {
 		return ""
 	}
-	return s.style.code(dim, oneLine(strings.Join(c.Does, ", "), room))
+	return s.style.Code(dim, OneLine(strings.Join(c.Does, ", "), room))
 }
 
 // kilo formats a number of tokens in thousands.
@@ -208,11 +201,11 @@ func kilo(n int) string { return fmt.Sprintf("%.1fk", float64(n)/1000) }
 
 // scene draws lines in a frame that is open to the right.
 func (s *demoScreen) scene(colour, title string, lines ...string) {
-	s.line("%s %s", s.style.code(colour, "┌"), s.style.code("1;"+colour, oneLine(title, s.width-3)))
+	s.line("%s %s", s.style.Code(colour, "┌"), s.style.Code("1;"+colour, OneLine(title, s.width-3)))
 	for _, l := range lines {
-		s.line("%s %s", s.style.code(colour, "│"), l)
+		s.line("%s %s", s.style.Code(colour, "│"), l)
 	}
-	s.line("%s", s.style.code(colour, "└"))
+	s.line("%s", s.style.Code(colour, "└"))
 	s.pause(pauseScene)
 }
 
@@ -251,25 +244,25 @@ func (s *demoScreen) recalled(d *demoStory, c *demo.Call, bare string) {
 	lines := s.wrapped("asked", "for what the user said at call "+fmt.Sprint(d.told)+", "+fmt.Sprint(c.N-d.told)+" calls ago, in a message that was removed at call "+fmt.Sprint(d.gone)+". Recall re-inserted it.")
 	lines = append(lines, s.wrapped("without", "“"+bare+"”")...)
 	for i := len(lines) - len(s.wrapped("", bare)); i < len(lines); i++ {
-		lines[i] = s.style.code("31", lines[i])
+		lines[i] = s.style.Code("31", lines[i])
 	}
 	for _, l := range s.wrapped("with", "“"+c.Says+"”") {
-		lines = append(lines, s.style.code("32", l))
+		lines = append(lines, s.style.Code("32", l))
 	}
 	s.scene("35", "recall: the same request, without and with what was brought back", lines...)
 }
 
 // undoing shows that a plan is undone.
 func (s *demoScreen) undoing(u *demoUndo) {
-	lines := s.wrapped("plan", fmt.Sprintf("%s removed %s from the view; the largest, of %s tokens:", u.plan, plural(u.hidden, "message", "messages"), thousands(demo.Tokens(u.text))))
-	lines = append(lines, s.style.code(dim, "          "+oneLine(u.message, s.width-14)))
+	lines := s.wrapped("plan", fmt.Sprintf("%s removed %s from the view; the largest, of %s tokens:", u.plan, Plural(u.hidden, "message", "messages"), Thousands(demo.Tokens(u.text))))
+	lines = append(lines, s.style.Code(dim, "          "+OneLine(u.message, s.width-14)))
 	s.scene("33", "oriel undo "+demo.Conversation, lines...)
 }
 
 // undone shows that what was removed is back.
 func (s *demoScreen) undone(u *demoUndo, c *demo.Call) {
-	lines := s.wrapped("before", thousands(u.before)+" tokens, without it")
-	lines = append(lines, s.wrapped("after", thousands(c.After)+" tokens, with it; it is held until oriel release")...)
+	lines := s.wrapped("before", Thousands(u.before)+" tokens, without it")
+	lines = append(lines, s.wrapped("after", Thousands(c.After)+" tokens, with it; it is held until oriel release")...)
 	s.scene("33", "undone: the next call has it again, word for word", lines...)
 }
 
@@ -278,32 +271,32 @@ func (s *demoScreen) bill(b *demoBill) {
 	var out bytes.Buffer
 	less := func(with, without float64) string { return fmt.Sprintf("%+.0f%%", 100*(with-without)/without) }
 	cached := func(u token.Usage) string { return fmt.Sprintf("%.0f%%", 100*float64(u.CacheRead)/float64(u.Prompt())) }
-	t := table{left: []bool{true, false, false, false}}
-	t.row(fmt.Sprintf("%d calls", b.calls), "without Oriel", "with Oriel", "")
-	t.row("tokens sent to the model", thousands(b.without.Prompt()), thousands(b.with.Prompt()), less(float64(b.with.Prompt()), float64(b.without.Prompt())))
-	t.row("of them from the cache", cached(b.without), cached(b.with), "")
-	t.row("largest request", thousands(b.mostAll), thousands(b.most), less(float64(b.most), float64(b.mostAll)))
-	t.row("cost", fmt.Sprintf("$%.3f", b.costWhole), fmt.Sprintf("$%.3f", b.cost), less(b.cost, b.costWhole))
-	t.writeTo(&out)
+	t := Table{Left: []bool{true, false, false, false}}
+	t.Row(fmt.Sprintf("%d calls", b.calls), "without Oriel", "with Oriel", "")
+	t.Row("tokens sent to the model", Thousands(b.without.Prompt()), Thousands(b.with.Prompt()), less(float64(b.with.Prompt()), float64(b.without.Prompt())))
+	t.Row("of them from the cache", cached(b.without), cached(b.with), "")
+	t.Row("largest request", Thousands(b.mostAll), Thousands(b.most), less(float64(b.most), float64(b.mostAll)))
+	t.Row("cost", fmt.Sprintf("$%.3f", b.costWhole), fmt.Sprintf("$%.3f", b.cost), less(b.cost, b.costWhole))
+	t.Draw(&out)
 	s.line("")
 	head := true
 	for l := range strings.Lines(out.String()) {
 		l = strings.TrimRight(l, "\n")
 		if head || strings.HasPrefix(l, "cost") {
-			l = s.style.bold(l)
+			l = s.style.Bold(l)
 		}
 		head = false
 		s.line("%s", l)
 	}
 	for _, l := range fill("Usage as the model reports it, prices and cache rule of "+demo.Name+".", s.width) {
-		s.line("%s", s.style.code(dim, l))
+		s.line("%s", s.style.Code(dim, l))
 	}
 }
 
 // invite shows what to try while the server runs.
 func (s *demoScreen) invite(url, dir, oriel string) {
 	s.line("")
-	s.line("%s %s", s.style.bold("The server is still up at"), s.style.code("1;36", url))
+	s.line("%s %s", s.style.Bold("The server is still up at"), s.style.Code("1;36", url))
 	where := ""
 	if strings.HasPrefix(oriel, "go run") {
 		where = ", in this folder"
@@ -316,5 +309,5 @@ func (s *demoScreen) invite(url, dir, oriel string) {
 	}
 	s.line("")
 	s.line("Ctrl-C ends it. See all of it in a browser:")
-	s.line("%s", s.style.code("1;36", url+"/oriel/#/conversation/demo"))
+	s.line("%s", s.style.Code("1;36", url+"/oriel/#/conversation/demo"))
 }

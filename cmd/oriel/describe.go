@@ -46,7 +46,7 @@ func describe(msgs []chat.Message) []string {
 		if said != "" {
 			words = append(words, said)
 		}
-		out[i] = oneLine(strings.Join(words, " "), 48)
+		out[i] = OneLine(strings.Join(words, " "), 48)
 	}
 	return out
 }
@@ -54,5 +54,5 @@ func describe(msgs []chat.Message) []string {
 // wholeID returns the id of a conversation on one line, without control characters. It
 // shortens nothing, because commands accept no shortened id.
 func wholeID(name string) string {
-	return strings.NewReplacer("\n", " ", "\t", " ").Replace(printable(name))
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(Printable(name))
 }

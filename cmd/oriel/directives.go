@@ -95,7 +95,7 @@ func (o *directivesFlags) message(flag, text string) (conversation string, id in
 		conversation, number = text[:i], text[i+1:]
 	}
 	if id, err = strconv.ParseInt(number, 10, 64); err != nil || id < 1 {
-		return "", 0, fmt.Errorf("--%s %s: give the number of a message, or a conversation, # and a number", flag, oneLine(text, 60))
+		return "", 0, fmt.Errorf("--%s %s: give the number of a message, or a conversation, # and a number", flag, OneLine(text, 60))
 	}
 	if conversation == "" {
 		return "", 0, fmt.Errorf("--%s %d: of which conversation? Give it before the flag, or write CONVERSATION#%d", flag, id, id)
@@ -149,7 +149,7 @@ func (o *directivesFlags) list(cmd *cobra.Command, s tenantStore) error {
 	if err != nil {
 		return err
 	}
-	_, err = cmd.OutOrStdout().Write(out.draw(short, screenOf(cmd.OutOrStdout()).width))
+	_, err = cmd.OutOrStdout().Write(out.draw(short, ScreenOf(cmd.OutOrStdout()).Width))
 	return err
 }
 
@@ -182,8 +182,8 @@ func (l *listedDirectives) draw(short shortIDs, width int) []byte {
 	if len(l.Directives) == 0 {
 		return []byte("no directives\n")
 	}
-	t := table{left: []bool{false, true, true, true}}
-	t.row("id", "time", "kind", "text")
+	t := Table{Left: []bool{false, true, true, true}}
+	t.Row("id", "time", "kind", "text")
 	for _, d := range l.Directives {
 		id := strconv.FormatInt(d.ID, 10)
 		if d.Conversation != l.Conversation {
@@ -193,16 +193,16 @@ func (l *listedDirectives) draw(short shortIDs, width int) []byte {
 		if d.Original != "" {
 			kind += ", edited"
 		}
-		t.row(id, d.Time.Local().Format("2006-01-02 15:04"), kind, oneLine(d.Text, 400))
+		t.Row(id, d.Time.Local().Format("2006-01-02 15:04"), kind, OneLine(d.Text, 400))
 	}
 	var b bytes.Buffer
 	if width > 0 {
-		if t.lastRoom(width) < leastWrapped {
-			t.drop(1) // time
+		if t.LastRoom(width) < LeastWrapped {
+			t.Drop(1) // time
 		}
-		t.writeWrapped(&b, width)
+		t.DrawWrapped(&b, width)
 	} else {
-		t.writeTo(&b)
+		t.Draw(&b)
 	}
 	return b.Bytes()
 }

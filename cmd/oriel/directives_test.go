@@ -25,7 +25,7 @@ func TestDirectivesFitTheTerminal(t *testing.T) {
 			t.Errorf("%d columns, and not all words:\n%s", width, text)
 		}
 		for line := range strings.Lines(text) {
-			if n := cells(strings.TrimSuffix(line, "\n")); n > width {
+			if n := Cells(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("%d columns of %d: %q", n, width, line)
 			}
 		}

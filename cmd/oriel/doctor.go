@@ -136,25 +136,25 @@ func tellFindings(cmd *cobra.Command, findings []finding, asJSON bool) error {
 		}
 	} else {
 		var b bytes.Buffer
-		t := table{left: []bool{true, true, true}}
+		t := Table{Left: []bool{true, true, true}}
 		for _, f := range findings {
 			text := f.Found
 			if f.Advice != "" {
 				text += ": " + f.Advice
 			}
-			t.row(map[status]string{fine: "ok", warning: "warning", failed: "FAILED"}[f.Status], f.Check, text)
+			t.Row(map[status]string{fine: "ok", warning: "warning", failed: "FAILED"}[f.Status], f.Check, text)
 		}
-		if sc := screenOf(out); sc.width > 0 {
-			t.writeWrapped(&b, sc.width)
+		if sc := ScreenOf(out); sc.Width > 0 {
+			t.DrawWrapped(&b, sc.Width)
 		} else {
-			t.writeTo(&b)
+			t.Draw(&b)
 		}
 		if _, err := out.Write(b.Bytes()); err != nil {
 			return err
 		}
 	}
 	if bad > 0 {
-		return &failure{fmt.Errorf("%s: the lines with FAILED say what to do", plural(bad, "check has failed", "checks have failed"))}
+		return &failure{fmt.Errorf("%s: the lines with FAILED say what to do", Plural(bad, "check has failed", "checks have failed"))}
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 // drawPlan draws a plan for people: a bar for each message, coloured by its
 // verdict, and the sizes before and after.
-func drawPlan(out io.Writer, p *window.Plan, s style) error {
+func drawPlan(out io.Writer, p *window.Plan, s Style) error {
 	var b bytes.Buffer
 	largest := 1
 	for _, k := range p.Blocks {
@@ -22,20 +22,20 @@ func drawPlan(out io.Writer, p *window.Plan, s style) error {
 	b.WriteString("\n")
 	for _, k := range p.Blocks {
 		look := verdictLook[k.Verdict]
-		fill := bar(k.Tokens, largest, 24)
-		fill = s.code(look.colour, fill) + strings.Repeat(" ", 24-len([]rune(bar(k.Tokens, largest, 24))))
+		fill := Bar(k.Tokens, largest, 24)
+		fill = s.Code(look.colour, fill) + strings.Repeat(" ", 24-len([]rune(Bar(k.Tokens, largest, 24))))
 		pin := " "
 		if k.Pinned {
 			pin = "*"
 		}
-		fmt.Fprintf(&b, "%*d %-9s%s %s %7s  %s %s\n", digits, k.Index, oneLine(string(k.Role), 9), pin, fill, thousands(k.Tokens),
-			s.code(look.colour, look.sign+" "+string(k.Verdict)), s.code("2", k.Reason))
+		fmt.Fprintf(&b, "%*d %-9s%s %s %7s  %s %s\n", digits, k.Index, OneLine(string(k.Role), 9), pin, fill, Thousands(k.Tokens),
+			s.Code(look.colour, look.sign+" "+string(k.Verdict)), s.Code("2", k.Reason))
 	}
 	for _, in := range p.Inserted {
-		fmt.Fprintf(&b, "%*s + %s in message %d, %s tokens: %s\n", digits, "", s.bold(in.Kind), in.Into, thousands(in.Tokens), s.code("2", oneLine(in.Text, 72)))
+		fmt.Fprintf(&b, "%*s + %s in message %d, %s tokens: %s\n", digits, "", s.Bold(in.Kind), in.Into, Thousands(in.Tokens), s.Code("2", OneLine(in.Text, 72)))
 	}
 	if t := p.Trajectory; t != nil {
-		fmt.Fprintf(&b, "%*s %s removed (%s in all), %s truncated\n", digits, "", plural(t.Removed, "interaction", "interactions"), thousands(t.RemovedTotal), plural(t.Truncated, "result", "results"))
+		fmt.Fprintf(&b, "%*s %s removed (%s in all), %s truncated\n", digits, "", Plural(t.Removed, "interaction", "interactions"), Thousands(t.RemovedTotal), Plural(t.Truncated, "result", "results"))
 	}
 	for _, w := range p.Warnings {
 		fmt.Fprintf(&b, "%*s ! %s\n", digits, "", w)
@@ -47,8 +47,8 @@ func drawPlan(out io.Writer, p *window.Plan, s style) error {
 	if p.TokensBefore > 0 {
 		share = 100 * float64(p.TokensAfter) / float64(p.TokensBefore)
 	}
-	fmt.Fprintf(&b, "\n%s → %s tokens (%.0f%%), budget %s, policy %s: %s\n", thousands(p.TokensBefore), s.bold(thousands(p.TokensAfter)),
-		share, thousands(p.Budget), p.Policy, p.Action)
+	fmt.Fprintf(&b, "\n%s → %s tokens (%.0f%%), budget %s, policy %s: %s\n", Thousands(p.TokensBefore), s.Bold(Thousands(p.TokensAfter)),
+		share, Thousands(p.Budget), p.Policy, p.Action)
 	_, err := out.Write(b.Bytes())
 	return err
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// thousands formats a number for people.
-func thousands(n int) string {
+// Thousands formats a number for people.
+func Thousands(n int) string {
 	s := strconv.Itoa(n)
 	sign := ""
 	if n < 0 {
@@ -20,27 +20,27 @@ func thousands(n int) string {
 	return sign + s
 }
 
-func plural(n int, one, many string) string {
+func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return thousands(n) + " " + many
+	return Thousands(n) + " " + many
 }
 
-// things returns a number with its noun.
-func things(n int, thing string) string {
+// Things returns a number with its noun.
+func Things(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
-	return thousands(n) + " " + thing
+	return Thousands(n) + " " + thing
 }
 
-func percent(part, whole int) string {
+func Percent(part, whole int) string {
 	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(max(1, whole)))
 }
 
-// compact writes a number in at most five characters, such as 927k or 63.9M.
-func compact(n int) string {
+// Compact writes a number in at most five characters, such as 927k or 63.9M.
+func Compact(n int) string {
 	for _, unit := range []struct {
 		of   float64
 		name string
@@ -55,8 +55,8 @@ func compact(n int) string {
 	return strconv.Itoa(n)
 }
 
-// roughly writes a number with two or three digits: 980, 2.1k, 234k, 1.2M.
-func roughly(n int) string {
+// Roughly writes a number with two or three digits: 980, 2.1k, 234k, 1.2M.
+func Roughly(n int) string {
 	switch f := float64(n); {
 	case n < 1000:
 		return strconv.Itoa(n)
@@ -69,8 +69,8 @@ func roughly(n int) string {
 	}
 }
 
-// size formats a number of bytes for people.
-func size(n int64) string {
+// Bytes formats a number of bytes for people.
+func Bytes(n int64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB"}
 	f := float64(n)
 	i := 0
@@ -84,25 +84,25 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f %s", f, units[i])
 }
 
-// money formats a price with as many digits as matter.
-func money(d float64) string {
+// Money formats a price with as many digits as matter.
+func Money(d float64) string {
 	if d > 0 && d < 0.01 {
 		return fmt.Sprintf("$%.4f", d)
 	}
 	return fmt.Sprintf("$%.2f", cmp.Or(d, 0))
 }
 
-// seconds writes a duration in milliseconds.
-func seconds(ms float64) string {
+// Seconds writes a duration in milliseconds.
+func Seconds(ms float64) string {
 	if ms < 1000 {
 		return fmt.Sprintf("%.0fms", ms)
 	}
 	return fmt.Sprintf("%.1fs", ms/1000)
 }
 
-// ago writes a moment as short as people read it: the time of today, the day of this week,
+// Ago writes a moment as short as people read it: the time of today, the day of this week,
 // the date of this year, the month of others, in the zone of now.
-func ago(t, now time.Time) string {
+func Ago(t, now time.Time) string {
 	t = t.In(now.Location())
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	switch {

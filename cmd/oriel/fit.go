@@ -229,13 +229,13 @@ func (o *fitFlags) run(cmd *cobra.Command, data []byte) error {
 // warn prints warnings.
 func warn(cmd *cobra.Command, warnings []string) {
 	for _, w := range warnings {
-		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", oneLine(w, maxError))
+		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", OneLine(w, maxError))
 	}
 }
 
 // showPlan draws the plan on a terminal and writes JSON elsewhere.
 func showPlan(out io.Writer, plan *window.Plan) error {
-	if s := styleFor(out); s.on || isTerminal(out) {
+	if s := StyleOf(out); s.On || IsTerminal(out) {
 		return drawPlan(out, plan, s)
 	}
 	return printJSON(out, plan)
@@ -283,7 +283,7 @@ func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *wind
 	out, report, plan := trajectory.Fit(t, opts)
 	if o.wouldManage {
 		fmt.Fprintf(cmd.OutOrStdout(), "%t %d of %s would be removed, and %s shortened\n", plan.Action != "none", report.Removed,
-			plural(len(t.Steps), "interaction", "interactions"), plural(report.Truncated, "result", "results"))
+			Plural(len(t.Steps), "interaction", "interactions"), Plural(report.Truncated, "result", "results"))
 		return nil, plan, nil
 	}
 	return out, plan, nil

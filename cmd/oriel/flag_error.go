@@ -30,7 +30,7 @@ func plainFlagError(cmd *cobra.Command, err error) error {
 	if unit, _ := pflag.UnquoteUsage(f); unit == "tokens" && f.Value.Type() != "intSlice" {
 		takes = "a number of tokens"
 	}
-	value := oneLine(bad.GetValue(), 60)
+	value := OneLine(bad.GetValue(), 60)
 	if errors.Is(err, strconv.ErrRange) {
 		return fmt.Errorf("--%s %s is too large", f.Name, value)
 	}

@@ -25,7 +25,7 @@ func (g *gateway) openHistory(ctx context.Context, o *gatewayOptions, dir string
 	g.history = newReopener(ctx, place, open, o.proxy.Log, ticker.C)
 	g.onClose(func() { g.history.Close() })
 	if broken := g.history.err(); broken != nil {
-		fmt.Fprintf(o.errOut, "oriel: THE HISTORY CANNOT BE OPENED, calls wait on disk until it can: %s\n", oneLine(broken.Error(), maxError))
+		fmt.Fprintf(o.errOut, "oriel: THE HISTORY CANNOT BE OPENED, calls wait on disk until it can: %s\n", OneLine(broken.Error(), maxError))
 	}
 }
 

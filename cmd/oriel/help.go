@@ -42,8 +42,8 @@ func wrapHelp(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		out := cmd.OutOrStdout()
-		sc := screenOf(out)
-		if sc.width == 0 {
+		sc := ScreenOf(out)
+		if sc.Width == 0 {
 			help(cmd, args)
 			return
 		}
@@ -51,7 +51,7 @@ func wrapHelp(root *cobra.Command) {
 		cmd.SetOut(&b)
 		help(cmd, args)
 		cmd.SetOut(out)
-		for _, line := range fitHelp(b.String(), sc.width) {
+		for _, line := range fitHelp(b.String(), sc.Width) {
 			line += "\n"
 			if _, err := out.Write([]byte(line)); err != nil {
 				return // the sink of the output knows it
@@ -88,7 +88,7 @@ func fitHelp(text string, width int) (out []string) {
 			for _, more := range lines[1:n] {
 				line += " " + strings.TrimLeft(more, " ")
 			}
-			out = append(out, wrap(line, width, hang)...)
+			out = append(out, Wrap(line, width, hang)...)
 		}
 		lines = lines[n:]
 	}

@@ -50,8 +50,8 @@ func TestHelpOfEveryCommandFits80Columns(t *testing.T) {
 		text := cmd.Long + "\n\n" + cmd.UsageString()
 		lines := fitHelp(text, 80)
 		for _, line := range lines {
-			if cells(line) > 80 && !strings.HasPrefix(line, "  oriel ") { // an example to copy
-				t.Errorf("oriel %s: %q has %d columns", cmd.Name(), line, cells(line))
+			if Cells(line) > 80 && !strings.HasPrefix(line, "  oriel ") { // an example to copy
+				t.Errorf("oriel %s: %q has %d columns", cmd.Name(), line, Cells(line))
 			}
 		}
 		if got, want := strings.Fields(strings.Join(lines, " ")), strings.Fields(text); len(got) < len(want) {

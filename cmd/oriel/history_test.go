@@ -65,11 +65,6 @@ func TestNearNames(t *testing.T) {
 }
 
 func TestSizesAndAges(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 99_949: "99.9 kB", 123_456: "123 kB", 2_000_000_000: "2.0 GB", 1 << 62: "4611686 TB"} {
-		if got := size(n); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
-		}
-	}
 	for s, want := range map[string]int64{"500MB": 500e6, "2gb": 2e9, "1 GiB": 1 << 30, "1.5k": 1500, "7": 7, "12B": 12} {
 		if got, err := byteCount(s); err != nil || got != want {
 			t.Errorf("%s: %d %v", s, got, err)
@@ -89,28 +84,5 @@ func TestSizesAndAges(t *testing.T) {
 		if got, err := report.Age(s); err == nil {
 			t.Errorf("%q: %v", s, got)
 		}
-	}
-}
-
-func TestProgressIsOneShortLine(t *testing.T) {
-	p := &progress{what: "importing"}
-	for _, tc := range []struct {
-		done, total int64
-		want        string
-	}{
-		{0, 2_000_000, "importing ························   0%  0 B of 2.0 MB, 0 B/s"},
-		{1_000_000, 2_000_000, "importing ████████████············  50%  1.0 MB of 2.0 MB, 500 kB/s"},
-		{3_000_000, 2_000_000, "importing ████████████████████████ 100%  2.0 MB of 2.0 MB, 1.0 MB/s"},
-		{5, 0, "importing … 2 s"},
-	} {
-		if diff := cmp.Diff(tc.want, p.line(tc.done, tc.total, 2*time.Second)); diff != "" {
-			t.Error(diff)
-		}
-	}
-	// What was done before it began counts neither for the rate nor for the time that is left.
-	p = &progress{what: "embedding", things: true, from: 9_000}
-	want := "embedding ██████████████████████▊·  95%  9,500 of 10,000, 50/s, 10s left"
-	if diff := cmp.Diff(want, p.line(9_500, 10_000, 10*time.Second)); diff != "" {
-		t.Error(diff)
 	}
 }

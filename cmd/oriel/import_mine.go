@@ -99,7 +99,7 @@ func findMine(ctx context.Context, w io.Writer, o importer.Options) (found []str
 			places = append(places, usualPlace{"aider", path})
 		}
 	}
-	t := table{left: []bool{true, false, false, true}}
+	t := Table{Left: []bool{true, false, false, true}}
 	seen := map[string]bool{}
 	for _, p := range places {
 		paths, err := filepath.Glob(p.path)
@@ -115,13 +115,13 @@ func findMine(ctx context.Context, w io.Writer, o importer.Options) (found []str
 			switch {
 			case err == nil:
 				found = append(found, path)
-				t.row(p.agent, plural(r.Files, "file", "files"), size(r.Bytes), shortPath(path, home))
+				t.Row(p.agent, Plural(r.Files, "file", "files"), Bytes(r.Bytes), shortPath(path, home))
 			case ctx.Err() != nil:
 				return nil, nil, ctx.Err()
 			case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 			case errors.Is(err, importer.ErrNoFormat):
 				if info, err := os.Stat(path); err == nil && !info.IsDir() {
-					fmt.Fprintf(w, "oriel: note: %s has no known form and is left out\n", oneLine(path, 200))
+					fmt.Fprintf(w, "oriel: note: %s has no known form and is left out\n", OneLine(path, 200))
 				}
 			case r.Broken > 0:
 				unread = append(unread, r.Problems...)
@@ -131,7 +131,7 @@ func findMine(ctx context.Context, w io.Writer, o importer.Options) (found []str
 		}
 	}
 	for _, p := range unread {
-		fmt.Fprintf(w, "oriel: note: cannot read %s\n", oneLine(p.String(), maxError))
+		fmt.Fprintf(w, "oriel: note: cannot read %s\n", OneLine(p.String(), maxError))
 	}
 	if len(found) == 0 {
 		where := ""
@@ -140,11 +140,11 @@ func findMine(ctx context.Context, w io.Writer, o importer.Options) (found []str
 		}
 		return nil, nil, fmt.Errorf("--mine: no agent keeps conversations in its usual place here%s: name files or folders", where)
 	}
-	if isTerminal(w) {
-		t.fitPaths(terminalWidth(w))
+	if IsTerminal(w) {
+		fitPaths(&t, Width(w))
 	}
 	var b bytes.Buffer
-	t.writeTo(&b)
+	t.Draw(&b)
 	b.WriteByte('\n')
 	_, err = w.Write(b.Bytes())
 	return found, unread, err
@@ -159,12 +159,12 @@ func reason(err error) string {
 }
 
 // fitPaths cuts the middle of the paths in the last column that are too long for a width.
-func (t *table) fitPaths(width int) {
-	last := len(t.left) - 1
-	for _, w := range t.widths()[:last] {
+func fitPaths(t *Table, width int) {
+	last := len(t.Left) - 1
+	for _, w := range t.Widths()[:last] {
 		width -= w + 2
 	}
-	for _, row := range t.rows {
+	for _, row := range t.Rows {
 		if path := []rune(row[last]); len(path) > width && width > 1 {
 			row[last] = string(path[:width/3]) + "…" + string(path[len(path)-(width-1-width/3):])
 		}
@@ -176,5 +176,5 @@ func shortPath(path, home string) string {
 	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok {
 		path = "~" + string(filepath.Separator) + rest
 	}
-	return oneLine(path, 200)
+	return OneLine(path, 200)
 }

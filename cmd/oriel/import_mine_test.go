@@ -88,13 +88,13 @@ func TestMineFindsEveryAgent(t *testing.T) {
 	if diff := cmp.Diff(want, lines); diff != "" || len(found) != len(want) {
 		t.Errorf("%d found (-want +got):\n%s", len(found), diff)
 	}
-	table := table{left: []bool{true, false, false, true}}
-	table.row("Roo Code", "1 file", "359 B", want[6][1])
-	table.fitPaths(80)
+	table := &Table{Left: []bool{true, false, false, true}}
+	table.Row("Roo Code", "1 file", "359 B", want[6][1])
+	fitPaths(table, 80)
 	var b bytes.Buffer
-	table.writeTo(&b)
-	if got := b.String(); cells(strings.TrimSpace(got)) != 80 || !strings.HasSuffix(got, "roo-cline/tasks\n") || !strings.Contains(got, "~/.vscode") {
-		t.Errorf("%d columns: %s", cells(strings.TrimSpace(got)), got)
+	table.Draw(&b)
+	if got := b.String(); Cells(strings.TrimSpace(got)) != 80 || !strings.HasSuffix(got, "roo-cline/tasks\n") || !strings.Contains(got, "~/.vscode") {
+		t.Errorf("%d columns: %s", Cells(strings.TrimSpace(got)), got)
 	}
 }
 

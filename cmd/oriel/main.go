@@ -54,9 +54,9 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	if errors.As(err, &own) && own.error == nil {
 		return own.code
 	}
-	said := "oriel: " + oneLine(err.Error(), maxError)
-	if isTerminal(errOut) { // it would break lines within words
-		said = strings.Join(wrap(said, terminalWidth(errOut), 0), "\n")
+	said := "oriel: " + OneLine(err.Error(), maxError)
+	if IsTerminal(errOut) { // it would break lines within words
+		said = strings.Join(Wrap(said, Width(errOut), 0), "\n")
 	}
 	tell(errOut, []byte(said+"\n"))
 	if own != nil {
@@ -119,7 +119,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 		}
 	}
 	if hint := otherWays[name]; hint != "" && parent.Parent() == nil {
-		return fmt.Errorf("unknown command %q: %s", oneLine(name, 60), hint)
+		return fmt.Errorf("unknown command %q: %s", OneLine(name, 60), hint)
 	}
 	if meant == nil {
 		meant = nearNames(name, names)
@@ -128,7 +128,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	if len(meant) > 0 {
 		hint = "did you mean " + strings.Join(meant, " or ") + "? "
 	}
-	return fmt.Errorf("unknown command %q: %s%s --help lists the commands", oneLine(name, 60), hint, parent.CommandPath())
+	return fmt.Errorf("unknown command %q: %s%s --help lists the commands", OneLine(name, 60), hint, parent.CommandPath())
 }
 
 // otherWays maps commands that people try and that do not exist to what does the job.

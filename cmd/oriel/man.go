@@ -43,7 +43,7 @@ it replaces an older one.`,
 			if err := os.WriteFile(path, page, 0o644); err != nil {
 				return manError(path, err)
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n", oneLine(path, maxError))
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n", OneLine(path, maxError))
 			return err
 		},
 	}

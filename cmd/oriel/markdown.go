@@ -8,12 +8,12 @@ import (
 // bullet matches the beginning of a list item.
 var bullet = regexp.MustCompile(`^(\s*)([-*+]|\d+[.)])\s+`)
 
-// markdown draws a text for a terminal: wrapped, headings and strong words in bold, code in
+// Markdown draws a text for a terminal: wrapped, headings and strong words in bold, code in
 // colour. Without a width the text stays as it is. The text may have words of others.
-func markdown(text string, sc screen) []string {
-	text = strings.ReplaceAll(printable(text), "\t", "    ")
+func Markdown(text string, sc Screen) []string {
+	text = strings.ReplaceAll(Printable(text), "\t", "    ")
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	if sc.width == 0 {
+	if sc.Width == 0 {
 		return lines
 	}
 	var out []string
@@ -24,8 +24,8 @@ func markdown(text string, sc screen) []string {
 		case fence != "" && strings.HasPrefix(mark, fence) && strings.Trim(line, " "+mark[:1]) == "":
 			fence = ""
 		case fence != "":
-			for _, l := range wrap("  "+line, sc.width, 4) {
-				out = append(out, sc.style.code("36", l))
+			for _, l := range Wrap("  "+line, sc.Width, 4) {
+				out = append(out, sc.Style.Code("36", l))
 			}
 		case mark != "":
 			fence = mark
@@ -54,25 +54,25 @@ func fenceOf(line string) string {
 }
 
 // markdownLine draws a line that is not in a block of code.
-func markdownLine(line string, sc screen) []string {
+func markdownLine(line string, sc Screen) []string {
 	trimmed := strings.TrimSpace(line)
 	mark := bullet.FindString(line)
 	if mark == "" && (strings.HasPrefix(trimmed, "|") || strings.HasPrefix(line, "    ")) { // a row of a table, or code
-		return wrap(line, sc.width, 4)
+		return Wrap(line, sc.Width, 4)
 	}
 	if heading := strings.TrimLeft(trimmed, "#"); heading != trimmed && strings.HasPrefix(heading, " ") {
 		var out []string
-		for _, l := range wrap(strings.ReplaceAll(strings.TrimSpace(heading), "**", ""), sc.width, 0) {
-			out = append(out, sc.style.bold(l))
+		for _, l := range Wrap(strings.ReplaceAll(strings.TrimSpace(heading), "**", ""), sc.Width, 0) {
+			out = append(out, sc.Style.Bold(l))
 		}
 		return out
 	}
-	return inline(wrap(line, sc.width, cells(mark)), sc.style)
+	return inline(Wrap(line, sc.Width, Cells(mark)), sc.Style)
 }
 
 // inline draws strong words and code of a paragraph, which may go over several lines.
-func inline(lines []string, s style) []string {
-	if !s.on {
+func inline(lines []string, s Style) []string {
+	if !s.On {
 		return lines
 	}
 	paragraph := strings.Join(lines, "\n")

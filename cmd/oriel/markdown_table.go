@@ -33,16 +33,16 @@ const (
 
 // drawTable draws a Markdown table within the width, its cells wrapped. A table with too many
 // columns for that is drawn as it stands.
-func drawTable(lines []string, sc screen) []string {
+func drawTable(lines []string, sc Screen) []string {
 	rows := [][]string{tableCells(lines[0])}
 	for _, line := range lines[2:] {
 		rows = append(rows, tableCells(line))
 	}
-	widths := fitColumns(rows, sc.width)
+	widths := fitColumns(rows, sc.Width)
 	var out, rule []string
 	if widths == nil {
 		for _, line := range lines {
-			out = append(out, wrap(line, sc.width, 4)...)
+			out = append(out, Wrap(line, sc.Width, 4)...)
 		}
 		return out
 	}
@@ -53,7 +53,7 @@ func drawTable(lines []string, sc screen) []string {
 		drawn := drawRow(row, widths)
 		if i == 0 {
 			for k := range drawn {
-				drawn[k] = sc.style.bold(drawn[k])
+				drawn[k] = sc.Style.Bold(drawn[k])
 			}
 			drawn = append(drawn, strings.Join(rule, "─┼─"))
 		}
@@ -82,10 +82,10 @@ func fitColumns(rows [][]string, width int) []int {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], cells(cell))
+			widths[i] = max(widths[i], Cells(cell))
 		}
 	}
-	total := cells(columnGap) * (len(widths) - 1)
+	total := Cells(columnGap) * (len(widths) - 1)
 	least := total
 	for _, w := range widths {
 		total, least = total+w, least+min(w, leastColumn)
@@ -104,7 +104,7 @@ func drawRow(row []string, widths []int) []string {
 	columns := make([][]string, len(widths))
 	height := 0
 	for i, cell := range row {
-		columns[i] = wrap(cell, widths[i], 0)
+		columns[i] = Wrap(cell, widths[i], 0)
 		height = max(height, len(columns[i]))
 	}
 	out := make([]string, height)
@@ -114,7 +114,7 @@ func drawRow(row []string, widths []int) []string {
 			if k < len(lines) {
 				parts[i] = lines[k]
 			}
-			parts[i] = pad(parts[i], widths[i])
+			parts[i] = Pad(parts[i], widths[i])
 		}
 		out[k] = strings.TrimRight(strings.Join(parts, columnGap), " ")
 	}

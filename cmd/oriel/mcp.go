@@ -55,7 +55,7 @@ A proxy serves the same at /oriel/mcp over streamable HTTP.`,
 		if err != nil {
 			return err
 		}
-		if isTerminal(cmd.InOrStdin()) {
+		if IsTerminal(cmd.InOrStdin()) {
 			fmt.Fprintln(cmd.ErrOrStderr(), `oriel: an agent starts this by itself, and speaks to it on standard input:
   claude mcp add oriel -- oriel mcp   registers it with Claude Code
   oriel setup AGENT                   shows how others do

@@ -92,29 +92,29 @@ func named(models *token.Models, list []token.Model, name string) []token.Model 
 }
 
 func printModels(cmd *cobra.Command, list []token.Model) error {
-	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
+	return Paged(cmd.OutOrStdout(), func(out io.Writer, sc Screen) error {
 		_, err := out.Write(drawModels(list, sc))
 		return err
 	})
 }
 
-func drawModels(list []token.Model, sc screen) []byte {
+func drawModels(list []token.Model, sc Screen) []byte {
 	var b bytes.Buffer
-	t := table{left: []bool{true, false, false, false, false, false, false, false, false, true}}
-	t.row("model", "window", "max in", "max out", "$ in", "$ out", "$ read", "$ write", "cached from", "as of")
+	t := Table{Left: []bool{true, false, false, false, false, false, false, false, false, true}}
+	t.Row("model", "window", "max in", "max out", "$ in", "$ out", "$ read", "$ write", "cached from", "as of")
 	for _, m := range list {
-		name := oneLine(m.ID, 60)
+		name := OneLine(m.ID, 60)
 		if m.Confidence == "reported" {
 			name += " ~"
 		}
-		t.row(name, count(m.Window), count(m.MaxInput), count(m.MaxOutput),
+		t.Row(name, count(m.Window), count(m.MaxInput), count(m.MaxOutput),
 			dollars(m.Prices.Input), dollars(m.Prices.Output), dollars(m.Prices.CacheRead), dollars(m.Prices.CacheWrite),
 			count(m.Cache.Min), m.Date)
 	}
-	if sc.width > 0 {
-		t.narrow(sc.width, 9, 8, 2, 7, 6, 3, 1) // the date, the cache, limits
+	if sc.Width > 0 {
+		t.Narrow(sc.Width, 9, 8, 2, 7, 6, 3, 1) // the date, the cache, limits
 	}
-	t.writeTo(&b)
+	t.Draw(&b)
 	return b.Bytes()
 }
 
@@ -122,7 +122,7 @@ func count(n int) string {
 	if n == 0 {
 		return "-"
 	}
-	return thousands(n)
+	return Thousands(n)
 }
 
 func dollars(f float64) string {

@@ -35,26 +35,26 @@ func showLearnt(cmd *cobra.Command, data *history, name string, asJSON bool) err
 		return printJSON(cmd.OutOrStdout(), map[string]any{"limits": limits, "calibration": scales})
 	}
 	var b bytes.Buffer
-	t := table{left: []bool{true, true, false, true}}
-	t.row("model", "learnt", "", "applies to")
+	t := Table{Left: []bool{true, true, false, true}}
+	t.Row("model", "learnt", "", "applies to")
 	for _, f := range limits {
 		holds := "all conversations, until " + f.At.Add(token.LimitAge).Local().Format("2 January 15:04")
 		if f.Conversation != "" {
-			holds = "conversation " + oneLine(f.Conversation, 60) + ", until another is refused for it, too"
+			holds = "conversation " + OneLine(f.Conversation, 60) + ", until another is refused for it, too"
 		}
 		what := "takes at most"
 		if f.Reply {
 			what = "takes at most, with the reply"
 		}
-		t.row(ofTenant(f.Tenant, f.Model), what, thousands(f.Tokens), holds)
+		t.Row(ofTenant(f.Tenant, f.Model), what, Thousands(f.Tokens), holds)
 	}
 	for _, s := range scales {
-		t.row(ofTenant(s.Tenant, s.Model), fmt.Sprintf("counts, by %d calls", s.N), fmt.Sprintf("× %.2f", s.Slope), "")
+		t.Row(ofTenant(s.Tenant, s.Model), fmt.Sprintf("counts, by %d calls", s.N), fmt.Sprintf("× %.2f", s.Slope), "")
 	}
 	if len(limits)+len(scales) == 0 {
 		b.WriteString("nothing was learnt\n")
 	} else {
-		t.writeTo(&b)
+		t.Draw(&b)
 	}
 	_, err = cmd.OutOrStdout().Write(b.Bytes())
 	return err
@@ -62,9 +62,9 @@ func showLearnt(cmd *cobra.Command, data *history, name string, asJSON bool) err
 
 func ofTenant(tenant, model string) string {
 	if tenant == timeline.Local {
-		return oneLine(model, 60)
+		return OneLine(model, 60)
 	}
-	return oneLine(model, 60) + " (" + oneLine(tenant, 30) + ")"
+	return OneLine(model, 60) + " (" + OneLine(tenant, 30) + ")"
 }
 
 // forgetLearnt forgets what was learnt of a model, or of all.

@@ -10,34 +10,34 @@ import (
 	"golang.org/x/term"
 )
 
-// screen is what a command draws for.
-type screen struct {
-	style style
-	// width is the columns of the terminal; 0 where there is none, and lines are as long
+// Screen is what a command draws for.
+type Screen struct {
+	Style Style
+	// Width is the columns of the terminal; 0 where there is none, and lines are as long
 	// as they are.
-	width int
+	Width int
 }
 
-// screenOf returns the screen behind out.
-func screenOf(out io.Writer) screen {
-	if !isTerminal(out) {
-		return screen{}
+// ScreenOf returns the screen behind out.
+func ScreenOf(out io.Writer) Screen {
+	if !IsTerminal(out) {
+		return Screen{}
 	}
-	return screen{styleFor(out), terminalWidth(out)}
+	return Screen{StyleOf(out), Width(out)}
 }
 
-// paged draws on out. On a terminal, what has more lines than the terminal goes through
+// Paged draws on out. On a terminal, what has more lines than the terminal goes through
 // $PAGER, or through less where that is not set.
-func paged(out io.Writer, draw func(io.Writer, screen) error) error {
-	if !isTerminal(out) {
-		return draw(out, screen{})
+func Paged(out io.Writer, draw func(io.Writer, Screen) error) error {
+	if !IsTerminal(out) {
+		return draw(out, Screen{})
 	}
 	var b bytes.Buffer
-	if err := draw(&b, screenOf(out)); err != nil {
+	if err := draw(&b, ScreenOf(out)); err != nil {
 		return err
 	}
 	if pager := pagerFor(out, bytes.Count(b.Bytes(), []byte("\n"))); pager != nil {
-		pager.Stdin, pager.Stdout, pager.Stderr = &b, terminalFile(out), os.Stderr
+		pager.Stdin, pager.Stdout, pager.Stderr = &b, File(out), os.Stderr
 		if pager.Run() == nil || b.Len() == 0 {
 			return nil // also where somebody left it before the end
 		}
@@ -49,7 +49,7 @@ func paged(out io.Writer, draw func(io.Writer, screen) error) error {
 // pagerFor returns the program that shows so many lines; nil if they fit on the terminal, or
 // if there is none.
 func pagerFor(out io.Writer, lines int) *exec.Cmd {
-	if _, height, err := term.GetSize(int(terminalFile(out).Fd())); err != nil || lines < height {
+	if _, height, err := term.GetSize(int(File(out).Fd())); err != nil || lines < height {
 		return nil
 	}
 	words := strings.Fields(os.Getenv("PAGER"))

@@ -50,7 +50,7 @@ func TestScreensOfATerminal(t *testing.T) {
 			t.Errorf("%s: control characters in\n%q", k.args, shown)
 		}
 		for line := range strings.SplitSeq(colours.ReplaceAllString(shown, ""), "\n") {
-			if n := cells(strings.TrimPrefix(line, "paged:")); n > 80 {
+			if n := Cells(strings.TrimPrefix(line, "paged:")); n > 80 {
 				t.Errorf("%s: %d columns in %q", k.args, n, line)
 			}
 		}

@@ -45,7 +45,7 @@ func pinning(cmd *cobra.Command, done string, do func(*oriel.Conversation, conte
 		name := ""
 		id, err := strconv.ParseInt(args[1], 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not an id: give the number that oriel show %s prints", oneLine(args[1], 40), args[0])
+			return fmt.Errorf("%q is not an id: give the number that oriel show %s prints", OneLine(args[1], 40), args[0])
 		}
 		said := fmt.Sprintf("%s %d", done, id)
 		if done == "unpinned" {

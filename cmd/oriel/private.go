@@ -45,7 +45,7 @@ own. Its own calls recall from it as before. --off takes it back.
 		if off {
 			said = "%s is not private: other conversations may find it\n"
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), said, oneLine(name, 80))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), said, OneLine(name, 80))
 		return err
 	}
 	return cmd

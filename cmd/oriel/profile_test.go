@@ -29,7 +29,7 @@ func TestServeNamesTheProfiles(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(b.String()) {
-		if cells(strings.TrimSuffix(line, "\n")) > 80 {
+		if Cells(strings.TrimSuffix(line, "\n")) > 80 {
 			t.Errorf("longer than a terminal: %s", line)
 		}
 	}

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// progress shows on a terminal how far a long command is. Its methods do
+// Progress shows on a terminal how far a long command is. Its methods do
 // nothing elsewhere.
-type progress struct {
+type Progress struct {
 	out   io.Writer // nil if nobody watches
 	what  string
 	start time.Time
-	// things reports that things are counted and not bytes.
-	things bool
+	// Things reports that things are counted and not bytes.
+	Things bool
 
 	mu    sync.Mutex // protects all below
 	from  int64      // what was done already when the first update came; -1 before it
@@ -33,18 +33,18 @@ const (
 	leastRate = 3 * time.Second
 )
 
-// newProgress returns a progress that draws on out if that is a terminal.
-func newProgress(out io.Writer, what string) *progress {
-	p := &progress{what: what, start: time.Now(), from: -1}
-	if isTerminal(out) {
+// NewProgress returns a progress that draws on out if that is a terminal.
+func NewProgress(out io.Writer, what string) *Progress {
+	p := &Progress{what: what, start: time.Now(), from: -1}
+	if IsTerminal(out) {
 		p.out = out
 	}
 	return p
 }
 
-// update sets how many bytes of the total are done; a total of 0 means
+// Update sets how many bytes of the total are done; a total of 0 means
 // unknown.
-func (p *progress) update(done, total int64) {
+func (p *Progress) Update(done, total int64) {
 	if p.out == nil {
 		return
 	}
@@ -62,28 +62,28 @@ func (p *progress) update(done, total int64) {
 }
 
 // line returns the bar for one moment.
-func (p *progress) line(done, total int64, took time.Duration) string {
+func (p *Progress) line(done, total int64, took time.Duration) string {
 	if total <= 0 {
 		return fmt.Sprintf("%s … %.0f s", p.what, took.Seconds())
 	}
 	done = min(done, total)
 	const width = 24
-	full := bar(int(done*1000/total), 1000, width)
+	full := Bar(int(done*1000/total), 1000, width)
 	rate := float64(done-min(max(p.from, 0), done)) / max(took.Seconds(), 0.001)
 	left := ""
 	if rate > 0 && took > leastRate {
 		left = ", " + (time.Duration(float64(total-done) / rate * float64(time.Second))).Round(time.Second).String() + " left"
 	}
-	size := size
-	if p.things {
-		size = func(n int64) string { return thousands(int(n)) }
+	size := Bytes
+	if p.Things {
+		size = func(n int64) string { return Thousands(int(n)) }
 	}
 	return fmt.Sprintf("%s %s%s %3d%%  %s of %s, %s/s%s", p.what, full, strings.Repeat("·", width-len([]rune(full))), 100*done/total,
 		size(done), size(total), size(int64(rate)), left)
 }
 
-// watch calls ask for the progress repeatedly, until end.
-func (p *progress) watch(ask func() (done, total int64)) {
+// Watch calls ask for the progress repeatedly, until end.
+func (p *Progress) Watch(ask func() (done, total int64)) {
 	if p.out == nil {
 		return
 	}
@@ -94,7 +94,7 @@ func (p *progress) watch(ask func() (done, total int64)) {
 		for {
 			select {
 			case <-tick.C:
-				p.update(ask())
+				p.Update(ask())
 			case <-p.stop:
 				return
 			}
@@ -102,8 +102,8 @@ func (p *progress) watch(ask func() (done, total int64)) {
 	})
 }
 
-// end removes the bar.
-func (p *progress) end() {
+// End removes the bar.
+func (p *Progress) End() {
 	if p.out == nil {
 		return
 	}

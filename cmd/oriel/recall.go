@@ -244,10 +244,10 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 	if !o.json && ask.Mode != recall.Dense {
 		ask.Top = 0 // people's order is another one
 	}
-	p := newProgress(cmd.ErrOrStderr(), "searching")
-	p.watch(func() (done, total int64) { return 0, 0 }) // it ends by itself
+	p := NewProgress(cmd.ErrOrStderr(), "searching")
+	p.Watch(func() (done, total int64) { return 0, 0 }) // it ends by itself
 	r, err := library.Recall(ctx, where, query, ask)
-	p.end()
+	p.End()
 	stored, cancel := context.WithTimeout(ctx, storeFor)
 	_ = library.Wait(stored) // what is not stored by then is stored by a later search
 	cancel()
@@ -282,13 +282,13 @@ func newFound(r *recall.Result, own string) found {
 // embedAll waits until all that is searched has vectors, which a search alone
 // does not.
 func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) error {
-	p := newProgress(cmd.ErrOrStderr(), "embedding")
-	p.things = true
-	p.watch(func() (done, total int64) {
+	p := NewProgress(cmd.ErrOrStderr(), "embedding")
+	p.Things = true
+	p.Watch(func() (done, total int64) {
 		n := library.Stats()
 		return int64(n.Embedded), int64(n.Passages)
 	})
-	defer p.end()
+	defer p.End()
 	if _, _, err := library.Directives(cmd.Context(), where); err != nil {
 		return err
 	}
@@ -297,10 +297,10 @@ func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) e
 	switch {
 	case err == nil:
 	case cmd.Context().Err() != nil:
-		p.end()
-		return fmt.Errorf("stopped; %s of %s passages have vectors: run it again to continue", thousands(n.Embedded), thousands(n.Passages))
+		p.End()
+		return fmt.Errorf("stopped; %s of %s passages have vectors: run it again to continue", Thousands(n.Embedded), Thousands(n.Passages))
 	case n.Embedded == n.Passages:
-		p.end()
+		p.End()
 		notKept(cmd, err)
 		return nil
 	}
@@ -309,7 +309,7 @@ func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) e
 
 // notKept notes on standard error that vectors were made and could not be stored.
 func notKept(cmd *cobra.Command, why error) {
-	fmt.Fprintf(cmd.ErrOrStderr(), "oriel: the vectors are not kept: %s\n", oneLine(why.Error(), maxError))
+	fmt.Fprintf(cmd.ErrOrStderr(), "oriel: the vectors are not kept: %s\n", OneLine(why.Error(), maxError))
 }
 
 // people returns what people are shown of what was found, the best first.
@@ -326,10 +326,10 @@ func (r *found) howFound() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %.1f s", r.Mode, r.TookMS/1000)
 	if r.Embedded > 0 {
-		fmt.Fprintf(&b, ", %s embedded", plural(int(r.Embedded), "passage", "passages"))
+		fmt.Fprintf(&b, ", %s embedded", Plural(int(r.Embedded), "passage", "passages"))
 	}
 	if r.Unembedded > 0 {
-		fmt.Fprintf(&b, "; %s found by words alone so far (--complete)", plural(r.Unembedded, "passage", "passages"))
+		fmt.Fprintf(&b, "; %s found by words alone so far (--complete)", Plural(r.Unembedded, "passage", "passages"))
 	}
 	return b.String()
 }

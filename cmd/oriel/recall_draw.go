@@ -26,7 +26,7 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 			text = fmt.Sprintf("nothing found that fits in %d tokens", o.budget)
 		}
 		var b bytes.Buffer
-		paragraph(&b, screenOf(cmd.OutOrStdout()), "%s\n%s", text, r.howFound())
+		paragraph(&b, ScreenOf(cmd.OutOrStdout()), "%s\n%s", text, r.howFound())
 		_, err := cmd.OutOrStdout().Write(b.Bytes())
 		return err
 	}
@@ -39,14 +39,14 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 	if err != nil {
 		return err
 	}
-	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
+	return Paged(cmd.OutOrStdout(), func(out io.Writer, sc Screen) error {
 		d := hitDrawing{screen: sc, words: report.NewMatcher(r.Query), titles: titles, short: short, full: o.full, spare: spareLines}
 		for i := range groups {
 			if err := d.group(cmd.Context(), s, &groups[i], o.around); err != nil {
 				return err
 			}
 		}
-		paragraph(&d.b, sc, "%s, %s", plural(len(hits), "message", "messages"), r.howFound())
+		paragraph(&d.b, sc, "%s, %s", Plural(len(hits), "message", "messages"), r.howFound())
 		_, err := out.Write(d.b.Bytes())
 		return err
 	})
@@ -71,7 +71,7 @@ func titlesOf(ctx context.Context, s tenantStore, groups []report.HitGroup) (map
 // hitDrawing draws hits.
 type hitDrawing struct {
 	b      bytes.Buffer
-	screen screen
+	screen Screen
 	words  *report.Matcher
 	titles map[string]string
 	short  shortIDs
@@ -90,14 +90,14 @@ func (d *hitDrawing) group(ctx context.Context, s tenantStore, g *report.HitGrou
 	if !g.Day.IsZero() {
 		head = g.Day.Format("2 January 2006") + "  " + head
 	}
-	fmt.Fprintln(&d.b, d.screen.style.bold(titled(head, d.titles[g.Conversation], cmp.Or(d.screen.width, math.MaxInt))))
+	fmt.Fprintln(&d.b, d.screen.Style.Bold(titled(head, d.titles[g.Conversation], cmp.Or(d.screen.Width, math.MaxInt))))
 	for i := range g.Hits {
 		if err := d.hit(ctx, s, &g.Hits[i], around); err != nil {
 			return err
 		}
 	}
 	if g.More > 0 {
-		fmt.Fprintln(&d.b, d.screen.style.code("2", fmt.Sprintf("%s… %s: --conversation %s", margin, plural(g.More, "more message", "more messages"), d.typed(g.Conversation))))
+		fmt.Fprintln(&d.b, d.screen.Style.Code("2", fmt.Sprintf("%s… %s: --conversation %s", margin, Plural(g.More, "more message", "more messages"), d.typed(g.Conversation))))
 	}
 	d.b.WriteString("\n")
 	return nil
@@ -114,7 +114,7 @@ func (d *hitDrawing) hit(ctx context.Context, s tenantStore, h *report.Hit, arou
 	if !h.Time.IsZero() {
 		clock = h.Time.Local().Format("15:04") + "  "
 	}
-	fmt.Fprintf(&d.b, "%s%s  %s%s\n", margin, d.screen.style.code("36", strconv.FormatInt(h.ID, 10)), clock, d.screen.style.code(byColour(h.Role), oneLine(h.Role, 20)))
+	fmt.Fprintf(&d.b, "%s%s  %s%s\n", margin, d.screen.Style.Code("36", strconv.FormatInt(h.ID, 10)), clock, d.screen.Style.Code(byColour(h.Role), OneLine(h.Role, 20)))
 	d.text(h)
 	d.b.WriteString(after)
 	return nil
@@ -135,7 +135,7 @@ func (d *hitDrawing) text(h *report.Hit) {
 	first := len(lines)
 	lines = append(lines, d.lines(h.Text[h.Best:])...)
 	more := 0
-	if d.screen.width > 0 && !d.full {
+	if d.screen.Width > 0 && !d.full {
 		shown := d.shown(lines, first, len(d.lines(h.Text[h.Best:h.BestEnd])))
 		more = len(lines) - len(shown)
 		lines = shown
@@ -144,7 +144,7 @@ func (d *hitDrawing) text(h *report.Hit) {
 		fmt.Fprintf(&d.b, "%s%s%s\n", margin, margin, d.marked(l))
 	}
 	if more > 0 {
-		fmt.Fprintln(&d.b, d.screen.style.code("2", fmt.Sprintf("%s%s… %s: oriel show %s %d", margin, margin, plural(more, "line more", "lines more"), d.typed(h.Conversation), h.ID)))
+		fmt.Fprintln(&d.b, d.screen.Style.Code("2", fmt.Sprintf("%s%s… %s: oriel show %s %d", margin, margin, Plural(more, "line more", "lines more"), d.typed(h.Conversation), h.ID)))
 	}
 }
 
@@ -192,13 +192,13 @@ func (d *hitDrawing) densest(lines []string, n int) int {
 // lines returns the lines of a text as they are drawn, without empty ones: passages stand
 // close.
 func (d *hitDrawing) lines(text string) (lines []string) {
-	for line := range strings.SplitSeq(strings.ReplaceAll(printable(text), "\t", "    "), "\n") {
+	for line := range strings.SplitSeq(strings.ReplaceAll(Printable(text), "\t", "    "), "\n") {
 		switch line = strings.TrimRight(line, " "); {
 		case line == "":
-		case d.screen.width == 0:
+		case d.screen.Width == 0:
 			lines = append(lines, line)
 		default:
-			lines = append(lines, wrap(line, d.screen.width-2*len(margin), 0)...)
+			lines = append(lines, Wrap(line, d.screen.Width-2*len(margin), 0)...)
 		}
 	}
 	return lines
@@ -206,7 +206,7 @@ func (d *hitDrawing) lines(text string) (lines []string) {
 
 // marked marks the words of the query.
 func (d *hitDrawing) marked(line string) string {
-	if !d.screen.style.on {
+	if !d.screen.Style.On {
 		return line
 	}
 	var b strings.Builder

@@ -71,10 +71,10 @@ func (d *hitDrawing) neighbour(lines []string, m *report.Message) []string {
 	if m.Chat == nil {
 		return lines
 	}
-	width := d.screen.width
+	width := d.screen.Width
 	if width == 0 {
 		width = 200
 	}
-	line := fmt.Sprintf("%s%d  %s  %s", margin, m.ID, oneLine(m.By(), 20), oneLine(m.Text, width))
-	return append(lines, d.screen.style.code("2", clipCells(line, width))+"\n")
+	line := fmt.Sprintf("%s%d  %s  %s", margin, m.ID, OneLine(m.By(), 20), OneLine(m.Text, width))
+	return append(lines, d.screen.Style.Code("2", Clip(line, width))+"\n")
 }

@@ -123,12 +123,12 @@ func writePrivate(path string, data []byte) error {
 }
 
 // writeTo writes the summary for people.
-func (s *summary) writeTo(b *bytes.Buffer, p style) {
+func (s *summary) writeTo(b *bytes.Buffer, p Style) {
 	switch {
 	case s.came == 0:
 		s.printNone(b, p)
 	case s.Calls == 0:
-		fmt.Fprintln(b, p.bold(fmt.Sprintf("oriel: %s CAME THROUGH, AND NONE WAS RECORDED", strings.ToUpper(things(int(s.came), "call")))))
+		fmt.Fprintln(b, p.Bold(fmt.Sprintf("oriel: %s CAME THROUGH, AND NONE WAS RECORDED", strings.ToUpper(Things(int(s.came), "call")))))
 	default:
 		s.printCalls(b, p)
 	}
@@ -140,11 +140,11 @@ func (s *summary) writeTo(b *bytes.Buffer, p style) {
 
 // field writes one line of the summary.
 func field(b *bytes.Buffer, name, format string, args ...any) {
-	fmt.Fprintf(b, "  %-7s %s\n", name, oneLine(fmt.Sprintf(format, args...), maxError))
+	fmt.Fprintf(b, "  %-7s %s\n", name, OneLine(fmt.Sprintf(format, args...), maxError))
 }
 
-func (s *summary) printCalls(b *bytes.Buffer, p style) {
-	head := fmt.Sprintf("oriel: %s", things(s.Calls, "call"))
+func (s *summary) printCalls(b *bytes.Buffer, p Style) {
+	head := fmt.Sprintf("oriel: %s", Things(s.Calls, "call"))
 	if n := len(s.Conversations); n > 1 {
 		head += fmt.Sprintf(" in %d conversations", n)
 	}
@@ -153,19 +153,19 @@ func (s *summary) printCalls(b *bytes.Buffer, p style) {
 	} else {
 		head += ", " + (time.Duration(s.Seconds) * time.Second).String()
 	}
-	fmt.Fprintln(b, p.bold(head))
+	fmt.Fprintln(b, p.Bold(head))
 	if s.After >= s.Before {
-		field(b, "sent", "%s tokens, everything", thousands(s.After))
+		field(b, "sent", "%s tokens, everything", Thousands(s.After))
 	} else {
-		field(b, "sent", "%s of %s tokens (%s)", thousands(s.After), thousands(s.Before), percent(s.After, s.Before))
+		field(b, "sent", "%s of %s tokens (%s)", Thousands(s.After), Thousands(s.Before), Percent(s.After, s.Before))
 	}
 	if s.Prompt > 0 && s.Unreported < s.Calls {
-		field(b, "cached", "%s of them read from the provider's cache", percent(s.CacheRead, s.Prompt))
+		field(b, "cached", "%s of them read from the provider's cache", Percent(s.CacheRead, s.Prompt))
 	}
 	if s.Cuts+s.Recalls+s.Condensations > 0 {
 		line := fmt.Sprintf("%d; recalls %d", s.Cuts, s.Recalls)
 		if s.Condensations > 0 {
-			line += fmt.Sprintf("; summaries %d (%s)", s.Condensations, money(s.CondensingCost))
+			line += fmt.Sprintf("; summaries %d (%s)", s.Condensations, Money(s.CondensingCost))
 		}
 		field(b, "cuts", "%s", line)
 	}
@@ -225,15 +225,15 @@ func (s *summary) printCost(b *bytes.Buffer) {
 		field(b, "cost", "unknown: no price is known of %s", unpriced)
 		return
 	case s.After < s.Before:
-		field(b, "cost", "about %s; about %s without Oriel", money(s.Cost), money(s.CostBefore))
+		field(b, "cost", "about %s; about %s without Oriel", Money(s.Cost), Money(s.CostBefore))
 	default:
-		field(b, "cost", "about %s", money(s.Cost))
+		field(b, "cost", "about %s", Money(s.Cost))
 	}
 	if unpriced != "" {
 		field(b, "", "without the calls of %s: no price is known", unpriced)
 	}
 	if s.Unreported > 0 {
-		field(b, "", "%s counted by Oriel, because the provider reported no usage", things(s.Unreported, "call"))
+		field(b, "", "%s counted by Oriel, because the provider reported no usage", Things(s.Unreported, "call"))
 	}
 }
 
@@ -241,7 +241,7 @@ func (s *summary) printCost(b *bytes.Buffer) {
 // words stay whole.
 func item(b *bytes.Buffer, mark, text string) {
 	line := "  " + mark
-	for _, word := range strings.Fields(printable(text)) {
+	for _, word := range strings.Fields(Printable(text)) {
 		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > 80 && strings.TrimSpace(line) != mark {
 			fmt.Fprintln(b, line)
 			line = "   "
@@ -255,7 +255,7 @@ func item(b *bytes.Buffer, mark, text string) {
 func (s *summary) printTrouble(b *bytes.Buffer) {
 	say := func(n int64, what string) {
 		if n > 0 {
-			item(b, "!", things(int(n), "call")+" "+what)
+			item(b, "!", Things(int(n), "call")+" "+what)
 		}
 	}
 	if s.trouble != "" {
@@ -263,13 +263,13 @@ func (s *summary) printTrouble(b *bytes.Buffer) {
 	}
 	say(s.Unread, "could not be read: forwarded unchanged, not recorded")
 	say(s.Refused, "refused with 401 or 403, and not recorded: check the key")
-	say(int64(s.Failed), "failed; the last error: "+oneLine(s.Failure, 300))
+	say(int64(s.Failed), "failed; the last error: "+OneLine(s.Failure, 300))
 	if s.trouble == "" {
 		say(s.Unrecorded, "forwarded but not recorded")
 	}
 	say(int64(s.overflow), "too large for the provider, and sent again smaller")
 	if s.unwritten > 0 {
-		item(b, "!", fmt.Sprintf("%s failed; the last error: %s", plural(s.unwritten, "summary", "summaries"), oneLine(s.unwrittenBy, 300)))
+		item(b, "!", fmt.Sprintf("%s failed; the last error: %s", Plural(s.unwritten, "summary", "summaries"), OneLine(s.unwrittenBy, 300)))
 	}
 	if s.Log != "" {
 		item(b, "!", "warnings and errors are in "+s.Log)
@@ -277,13 +277,13 @@ func (s *summary) printTrouble(b *bytes.Buffer) {
 }
 
 // printNone says clearly that no call was seen, and lists possible causes.
-func (s *summary) printNone(b *bytes.Buffer, p style) {
+func (s *summary) printNone(b *bytes.Buffer, p Style) {
 	name := s.launch.name()
-	fmt.Fprintln(b, p.bold("oriel: NO CALL CAME THROUGH: nothing was recorded, and nothing was cut"))
+	fmt.Fprintln(b, p.Bold("oriel: NO CALL CAME THROUGH: nothing was recorded, and nothing was cut"))
 	if s.Others > 0 {
-		fmt.Fprintf(b, "  %s of another kind came, so the base URL is used.\n", things(int(s.Others), "request"))
+		fmt.Fprintf(b, "  %s of another kind came, so the base URL is used.\n", Things(int(s.Others), "request"))
 	} else {
-		fmt.Fprintf(b, "  If %s has called a model, it did so without Oriel. What to check:\n", oneLine(name, 100))
+		fmt.Fprintf(b, "  If %s has called a model, it did so without Oriel. What to check:\n", OneLine(name, 100))
 	}
 	for _, hint := range s.hints(name) {
 		item(b, "-", hint)
@@ -294,7 +294,7 @@ func (s *summary) printNone(b *bytes.Buffer, p style) {
 func (s *summary) hints(name string) (hints []string) {
 	say := func(h string) { hints = append(hints, h) }
 	if s.sockets > 0 {
-		say(things(int(s.sockets), "connection") + " became a WebSocket, which cannot be looked into")
+		say(Things(int(s.sockets), "connection") + " became a WebSocket, which cannot be looked into")
 	}
 	if c := s.launch.codex; c != nil && c.aside != "" {
 		say("the base URL of Codex was not set: " + c.aside)

@@ -248,7 +248,7 @@ func TestSummaryFits(t *testing.T) {
 			s.launch.codex = &codex{aside: rapid.SampledFrom([]string{"", `its provider "azure" has no base_url in its config.toml`}).Draw(t, "aside")}
 		}
 		var b bytes.Buffer
-		s.writeTo(&b, styleFor(&b))
+		s.writeTo(&b, StyleOf(&b))
 		if b.Len() == 0 || strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "%!") {
 			t.Fatalf("%s", &b)
 		}

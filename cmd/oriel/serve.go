@@ -81,8 +81,8 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	defer out.Close(outputWait)
 	log := slog.New(slog.NewTextHandler(errOut, nil))
 	calls := callLog{
-		out: errOut, screen: cmd.ErrOrStderr(), terminal: isTerminal(cmd.ErrOrStderr()), quiet: quiet,
-		style: styleFor(cmd.ErrOrStderr()), models: loaded.Table,
+		out: errOut, screen: cmd.ErrOrStderr(), terminal: IsTerminal(cmd.ErrOrStderr()), quiet: quiet,
+		style: StyleOf(cmd.ErrOrStderr()), models: loaded.Table,
 	}
 	slog.SetDefault(calls.log()) // net/http writes to the standard log
 	live := &liveSettings{log: log}

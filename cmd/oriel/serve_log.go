@@ -18,7 +18,7 @@ type callLog struct {
 	out             io.Writer
 	screen          io.Writer // what out writes to, whose width lines have
 	terminal, quiet bool
-	style           style
+	style           Style
 	models          *token.Models
 }
 
@@ -47,23 +47,23 @@ func (c *callLog) short(e oriel.Event) {
 	if e.Kind != oriel.EventCall {
 		return
 	}
-	sizes := compact(e.TokensAfter) + " tokens"
+	sizes := Compact(e.TokensAfter) + " tokens"
 	if e.TokensAfter < e.TokensBefore {
-		sizes = compact(e.TokensBefore) + " → " + sizes
+		sizes = Compact(e.TokensBefore) + " → " + sizes
 	}
 	stamp := e.Time.Local().Format("15:04:05")
-	parts := []string{column(oneLine(shortModel(e.Model), maxError), 18) + sizes, seconds(e.MS)}
+	parts := []string{Column(OneLine(shortModel(e.Model), maxError), 18) + sizes, Seconds(e.MS)}
 	if cost := reportedCost(&e, c.models); cost != "" && cost != unknownCost {
 		parts = append(parts, cost)
 	}
 	if e.Plan != "" {
-		parts = append(parts, oneLine(e.Plan, maxError))
+		parts = append(parts, OneLine(e.Plan, maxError))
 	}
 	figures := strings.Join(parts, "  ")
-	line := c.style.code("2", stamp) + "  " + figures
+	line := c.style.Code("2", stamp) + "  " + figures
 	if e.Error != "" {
-		room := terminalWidth(c.screen) - cells(stamp+figures) - len("    ")
-		line += "  " + c.style.code("31", clipCells(oneLine(e.Error, maxError), max(room, leastError)))
+		room := Width(c.screen) - Cells(stamp+figures) - len("    ")
+		line += "  " + c.style.Code("31", Clip(OneLine(e.Error, maxError), max(room, leastError)))
 	}
 	fmt.Fprintln(c.out, line)
 }
@@ -77,7 +77,7 @@ func reportedCost(e *oriel.Event, models *token.Models) string {
 		return ""
 	}
 	if m := models.Lookup(e.Model); m.Known && m.Prices.Known() {
-		return money(m.Prices.Cost(*usage.OfProvider(e.Usage)))
+		return Money(m.Prices.Cost(*usage.OfProvider(e.Usage)))
 	}
 	return unknownCost
 }
@@ -97,7 +97,7 @@ func logRecorded(log *slog.Logger, models *token.Models) func(oriel.Event) {
 			args = append(args, "output", e.Usage.Output, "cost", reportedCost(&e, models))
 		}
 		if e.Error != "" {
-			args = append(args, "error", oneLine(e.Error, maxError))
+			args = append(args, "error", OneLine(e.Error, maxError))
 		}
 		log.Info("recorded", args...)
 	}

@@ -47,7 +47,7 @@ func branchesOf(cmd *cobra.Command, s tenantStore, heads []timeline.Place) (bran
 		}
 		b := shownBranch{Branch: i, Last: heads[i].Depth, Shared: shared}
 		err = s.Messages(cmd.Context(), s.tenant, heads[i], shared+1, shared+1, false, func(e *timeline.Entry) error {
-			b.Words = oneLine(e.Text(), maxBranchWords)
+			b.Words = OneLine(e.Text(), maxBranchWords)
 			return nil
 		})
 		if err != nil {

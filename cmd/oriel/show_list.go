@@ -17,13 +17,13 @@ import (
 type messageList struct {
 	out    *bufio.Writer
 	flags  *showFlags
-	screen screen
+	screen Screen
 	n      int
 	last   string            // the day that was printed
 	called map[string]string // the tools of calls, by their ids
 }
 
-func newMessageList(out io.Writer, c *report.Conversation, o *showFlags, sc screen) *messageList {
+func newMessageList(out io.Writer, c *report.Conversation, o *showFlags, sc Screen) *messageList {
 	l := &messageList{out: bufio.NewWriterSize(out, 1<<16), flags: o, screen: sc, called: map[string]string{}}
 	if o.json {
 		info, _ := json.Marshal(c) // cannot fail
@@ -74,25 +74,25 @@ func (l *messageList) row(m *report.Message) error {
 	at := m.Time.Local()
 	if day := at.Format("2006-01-02"); day != l.last {
 		l.last = day
-		fmt.Fprintf(l.out, "%s\n", l.screen.style.bold(day))
+		fmt.Fprintf(l.out, "%s\n", l.screen.Style.Bold(day))
 	}
-	pin, tokens := " ", thousands(m.Tokens)
+	pin, tokens := " ", Thousands(m.Tokens)
 	if m.Pinned {
 		pin = "*"
 	}
 	if m.Role == timeline.RoleMeta {
 		tokens = ""
 	}
-	words := cmp.Or(oneLine(m.Words(), max(120, l.screen.width)), "(empty)")
-	line := fmt.Sprintf("%6d%s %s  %-9s %7s  ", m.ID, pin, at.Format("15:04:05"), oneLine(m.By(), 9), tokens)
-	if l.screen.width > 0 {
-		line = fmt.Sprintf("%5d%s %s %-9s %6s  ", m.ID, pin, at.Format("15:04"), oneLine(m.By(), 9), tokens)
-		line += clipCells(words, l.screen.width-cells(line))
+	words := cmp.Or(OneLine(m.Words(), max(120, l.screen.Width)), "(empty)")
+	line := fmt.Sprintf("%6d%s %s  %-9s %7s  ", m.ID, pin, at.Format("15:04:05"), OneLine(m.By(), 9), tokens)
+	if l.screen.Width > 0 {
+		line = fmt.Sprintf("%5d%s %s %-9s %6s  ", m.ID, pin, at.Format("15:04"), OneLine(m.By(), 9), tokens)
+		line += Clip(words, l.screen.Width-Cells(line))
 	} else {
-		line += oneLine(words, 120)
+		line += OneLine(words, 120)
 	}
 	if m.Role == timeline.RoleMeta {
-		line = l.screen.style.code("2", line)
+		line = l.screen.Style.Code("2", line)
 	}
 	_, err := fmt.Fprintln(l.out, line)
 	return err
@@ -119,15 +119,15 @@ func (l *messageList) end(branches []shownBranch, older int) error {
 		if i == 0 {
 			fmt.Fprintln(l.out)
 			if older > 0 {
-				fmt.Fprintf(l.out, "%s, not listed (--branch 1 to %d)\n", plural(older, "older branch", "older branches"), older)
+				fmt.Fprintf(l.out, "%s, not listed (--branch 1 to %d)\n", Plural(older, "older branch", "older branches"), older)
 			}
 		}
 		line := fmt.Sprintf("branch %d: leaves after message %d and ends at %d (--branch %d)", b.Branch, b.Shared, b.Last, b.Branch)
 		if b.Words != "" {
 			line += ": " + b.Words
 		}
-		if l.screen.width > 0 {
-			line = clipCells(line, l.screen.width)
+		if l.screen.Width > 0 {
+			line = Clip(line, l.screen.Width)
 		}
 		fmt.Fprintln(l.out, line)
 	}

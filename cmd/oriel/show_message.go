@@ -24,11 +24,11 @@ var (
 // wholeMessage draws one message with its author, its time and its whole text. On a terminal
 // it draws only the first and last lines of long results and arguments of tools, unless full
 // is set.
-func wholeMessage(out io.Writer, m *report.Message, sc screen, full bool) error {
-	lines := []string{sc.style.code(byColour(m.By()), messageHead(m, sc.width))}
+func wholeMessage(out io.Writer, m *report.Message, sc Screen, full bool) error {
+	lines := []string{sc.Style.Code(byColour(m.By()), messageHead(m, sc.Width))}
 	switch {
 	case m.Chat == nil:
-		lines = append(lines, markdown(m.Text, sc)...)
+		lines = append(lines, Markdown(m.Text, sc)...)
 	default:
 		for i := range m.Chat.Parts {
 			lines = append(lines, partLines(&m.Chat.Parts[i], sc, full)...)
@@ -45,21 +45,21 @@ func messageHead(m *report.Message, width int) string {
 	if m.Pinned {
 		pin = ", pinned"
 	}
-	tokens := plural(m.Tokens, "token", "tokens")
+	tokens := Plural(m.Tokens, "token", "tokens")
 	if m.Role == timeline.RoleMeta {
 		tokens = "not a message"
 	}
-	who, at := fmt.Sprintf("%d  %s  ", m.ID, oneLine(m.By(), 20)), m.Time.Local()
+	who, at := fmt.Sprintf("%d  %s  ", m.ID, OneLine(m.By(), 20)), m.Time.Local()
 	for _, rest := range []string{
 		at.Format("2 Jan 2006 15:04:05") + "  " + tokens + pin,
 		at.Format("2 Jan 15:04") + "  " + tokens + pin,
 		at.Format("2 Jan 15:04") + pin,
 	} {
-		if width == 0 || cells(who+rest) <= width {
+		if width == 0 || Cells(who+rest) <= width {
 			return who + rest
 		}
 	}
-	return clipCells(strings.TrimSpace(who)+pin, width)
+	return Clip(strings.TrimSpace(who)+pin, width)
 }
 
 // byColour returns the colour of a speaker.
@@ -75,24 +75,24 @@ func byColour(who string) string {
 	return "1"
 }
 
-func partLines(p *chat.Part, sc screen, full bool) []string {
+func partLines(p *chat.Part, sc Screen, full bool) []string {
 	switch p.Kind {
 	case chat.Text, chat.Refusal:
 		if p.Text.Empty() {
 			return nil
 		}
-		return markdown(p.Text.String(), sc)
+		return Markdown(p.Text.String(), sc)
 	case chat.Thinking:
 		text := p.Text.String()
 		if strings.TrimSpace(text) == "" {
-			return []string{sc.style.code("2", "(thinking that its provider keeps to itself)")}
+			return []string{sc.Style.Code("2", "(thinking that its provider keeps to itself)")}
 		}
-		return dimmed(markdown("(thinking) "+text, screen{width: sc.width}), sc)
+		return dimmed(Markdown("(thinking) "+text, Screen{Width: sc.Width}), sc)
 	case chat.Call:
-		name := printable(p.Name)
+		name := Printable(p.Name)
 		lines := foldArguments.apply(wrapped(name+"("+arguments(p)+")", sc), sc, full)
 		if rest, ok := strings.CutPrefix(lines[0], name); ok {
-			lines[0] = sc.style.code("33", name) + rest
+			lines[0] = sc.Style.Code("33", name) + rest
 		}
 		return lines
 	case chat.Result:
@@ -104,7 +104,7 @@ func partLines(p *chat.Part, sc screen, full bool) []string {
 				text += timeline.Words(&chat.Message{Parts: []chat.Part{*q}}) + "\n"
 			}
 		}
-		title := strings.TrimSpace("← " + printable(p.Name))
+		title := strings.TrimSpace("← " + Printable(p.Name))
 		switch {
 		case p.IsError && p.Name != "":
 			title += ": error"
@@ -112,17 +112,17 @@ func partLines(p *chat.Part, sc screen, full bool) []string {
 			title += " error"
 		}
 		inner := sc
-		inner.width = max(0, sc.width-2)
+		inner.Width = max(0, sc.Width-2)
 		lines := foldResult.apply(wrapped(strings.TrimRight(text, "\n "), inner), sc, full)
 		for i := range lines {
 			lines[i] = "  " + lines[i]
 		}
-		if sc.width > 0 {
-			title = clipCells(title, sc.width)
+		if sc.Width > 0 {
+			title = Clip(title, sc.Width)
 		}
-		return append([]string{sc.style.code("33", title)}, lines...)
+		return append([]string{sc.Style.Code("33", title)}, lines...)
 	}
-	return markdown(timeline.Words(&chat.Message{Parts: []chat.Part{*p}}), sc)
+	return Markdown(timeline.Words(&chat.Message{Parts: []chat.Part{*p}}), sc)
 }
 
 // arguments returns the arguments of a call as name=value. If they are not an object, it
@@ -151,31 +151,31 @@ func arguments(p *chat.Part) string {
 }
 
 // wrapped breaks a text that is not Markdown.
-func wrapped(text string, sc screen) []string {
+func wrapped(text string, sc Screen) []string {
 	var out []string
-	for line := range strings.SplitSeq(strings.ReplaceAll(strings.TrimRight(printable(text), "\n"), "\t", "    "), "\n") {
-		if sc.width == 0 {
+	for line := range strings.SplitSeq(strings.ReplaceAll(strings.TrimRight(Printable(text), "\n"), "\t", "    "), "\n") {
+		if sc.Width == 0 {
 			out = append(out, line)
 		} else {
-			out = append(out, wrap(line, sc.width, 2)...)
+			out = append(out, Wrap(line, sc.Width, 2)...)
 		}
 	}
 	return out
 }
 
 // apply shortens lines of a terminal to the first and last ones, unless full is set.
-func (f fold) apply(lines []string, sc screen, full bool) []string {
+func (f fold) apply(lines []string, sc Screen, full bool) []string {
 	more := len(lines) - f.head - f.tail
-	if sc.width == 0 || full || more <= 2 { // no line is left out for one that says so
+	if sc.Width == 0 || full || more <= 2 { // no line is left out for one that says so
 		return lines
 	}
-	note := sc.style.code("2", fmt.Sprintf("… %s, --full shows them", plural(more, "line more", "lines more")))
+	note := sc.Style.Code("2", fmt.Sprintf("… %s, --full shows them", Plural(more, "line more", "lines more")))
 	return slices.Concat(lines[:f.head], []string{note}, lines[len(lines)-f.tail:])
 }
 
-func dimmed(lines []string, sc screen) []string {
+func dimmed(lines []string, sc Screen) []string {
 	for i := range lines {
-		lines[i] = sc.style.code("2", lines[i])
+		lines[i] = sc.Style.Code("2", lines[i])
 	}
 	return lines
 }

@@ -54,7 +54,7 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 	if err != nil {
 		return err
 	}
-	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
+	return Paged(cmd.OutOrStdout(), func(out io.Writer, sc Screen) error {
 		var b bytes.Buffer
 		planRows(&b, rows, sc)
 		b.WriteString("\n")
@@ -66,21 +66,21 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 }
 
 // planRows draws a row for each plan.
-func planRows(b *bytes.Buffer, plans []report.Plan, sc screen) {
-	t := table{left: []bool{true, true, false, false, false, true}}
-	t.row("plan", "made", "came", "sent", "left", "why")
+func planRows(b *bytes.Buffer, plans []report.Plan, sc Screen) {
+	t := Table{Left: []bool{true, true, false, false, false, true}}
+	t.Row("plan", "made", "came", "sent", "left", "why")
 	for i := range plans {
 		p := &plans[i]
 		left := ""
 		if n := p.Left.Len(); n > 0 {
-			left = fmt.Sprintf("%d (%s)", n, roughly(p.LeftTokens))
+			left = fmt.Sprintf("%d (%s)", n, Roughly(p.LeftTokens))
 		}
-		t.row(p.ID, p.Time.Local().Format("2 Jan 15:04"), thousands(p.TokensBefore), thousands(p.TokensAfter), left, whyOf(p))
+		t.Row(p.ID, p.Time.Local().Format("2 Jan 15:04"), Thousands(p.TokensBefore), Thousands(p.TokensAfter), left, whyOf(p))
 	}
-	if sc.width > 0 {
-		t.fit(sc.width, 24, 2, 1) // came, made
+	if sc.Width > 0 {
+		t.Fit(sc.Width, 24, 2, 1) // came, made
 	}
-	t.writeTo(b)
+	t.Draw(b)
 }
 
 // whyOf says what a plan did, and whether that was undone.
@@ -102,35 +102,35 @@ func besides(p *report.Plan) (text string) {
 		put += in.Tokens
 	}
 	if put > 0 {
-		text = fmt.Sprintf("; %s were put in", plural(put, "token", "tokens"))
+		text = fmt.Sprintf("; %s were put in", Plural(put, "token", "tokens"))
 	}
 	// A message counts a few tokens more or less than the sum of its parts.
 	switch rest := put - p.AddedTokens; {
 	case rest > 0:
-		text += fmt.Sprintf("; another %s are not sent: thinking, the client's own notes, or rounding", plural(rest, "token", "tokens"))
+		text += fmt.Sprintf("; another %s are not sent: thinking, the client's own notes, or rounding", Plural(rest, "token", "tokens"))
 	case rest < 0:
-		text += fmt.Sprintf("; rounding adds %s", plural(-rest, "token", "tokens"))
+		text += fmt.Sprintf("; rounding adds %s", Plural(-rest, "token", "tokens"))
 	}
 	return text
 }
 
 // planDetails draws what a plan holds back, and what stands for it.
-func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc screen, full bool) {
+func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc Screen, full bool) {
 	model := ""
 	if p.Model != "" {
-		model = " for " + oneLine(p.Model, 60)
+		model = " for " + OneLine(p.Model, 60)
 	}
 	paragraph(b, sc, "%s, made %s%s by policy %s: %s", p.ID, p.Time.Local().Format("2 Jan 2006 15:04:05"), model, p.Policy, whyOf(p))
 	share := 0.0
 	if p.TokensBefore > 0 {
 		share = 100 * float64(p.TokensAfter) / float64(p.TokensBefore)
 	}
-	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%), budget %s; the window lost %s of %s%s:\n", thousands(p.TokensAfter), thousands(p.TokensBefore), share, thousands(p.Budget),
-		plural(p.HiddenTokens, "token", "tokens"), plural(p.Hidden, "message", "messages"), besides(p))
-	t := table{left: []bool{true, true, false, true, true}}
-	t.row("messages", "what became of them", "lost", "who", "how they begin")
+	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%), budget %s; the window lost %s of %s%s:\n", Thousands(p.TokensAfter), Thousands(p.TokensBefore), share, Thousands(p.Budget),
+		Plural(p.HiddenTokens, "token", "tokens"), Plural(p.Hidden, "message", "messages"), besides(p))
+	t := Table{Left: []bool{true, true, false, true, true}}
+	t.Row("messages", "what became of them", "lost", "who", "how they begin")
 	first, last := len(spans), len(spans) // those between them are counted
-	if sc.width > 0 && !full && len(spans) > maxSpans+1 {
+	if sc.Width > 0 && !full && len(spans) > maxSpans+1 {
 		first, last = maxSpans/2, len(spans)-maxSpans/2
 	}
 	between := 0
@@ -138,7 +138,7 @@ func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc screen
 		n := &spans[i]
 		if first <= i && i < last {
 			if between += n.Tokens; i == last-1 {
-				t.row("…", fmt.Sprintf("%d more like these", last-first), roughly(between), "", "--full shows them")
+				t.Row("…", fmt.Sprintf("%d more like these", last-first), Roughly(between), "", "--full shows them")
 			}
 			continue
 		}
@@ -150,28 +150,28 @@ func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc screen
 		if n.Messages > 1 {
 			what = fmt.Sprintf("%d %s", n.Messages, strings.Replace(what, "result ", "results ", 1))
 		}
-		t.row(ids, verdictLook[n.Verdict].sign+" "+what, roughly(n.Tokens), oneLine(n.Role, 9), oneLine(n.Words, 120))
+		t.Row(ids, verdictLook[n.Verdict].sign+" "+what, Roughly(n.Tokens), OneLine(n.Role, 9), OneLine(n.Words, 120))
 	}
-	if sc.width > 0 {
-		t.fit(sc.width, 30, 3, 2) // who, tokens
+	if sc.Width > 0 {
+		t.Fit(sc.Width, 30, 3, 2) // who, tokens
 	}
-	t.writeTo(b)
+	t.Draw(b)
 	for _, in := range p.Inserted {
 		if in.Kind == "recall" {
 			b.WriteString("\n")
-			paragraph(b, sc, "recalled %s of messages %s, put into message %d", plural(in.Tokens, "token", "tokens"), recalledIDs(in.Block), in.Into)
+			paragraph(b, sc, "recalled %s of messages %s, put into message %d", Plural(in.Tokens, "token", "tokens"), recalledIDs(in.Block), in.Into)
 			continue
 		}
-		fmt.Fprintf(b, "\n%s\n", sc.style.bold(fmt.Sprintf("%s in message %d, %s", in.Kind, in.Into, plural(in.Tokens, "token", "tokens"))))
-		for _, line := range markdown(in.Text, sc) {
+		fmt.Fprintf(b, "\n%s\n", sc.Style.Bold(fmt.Sprintf("%s in message %d, %s", in.Kind, in.Into, Plural(in.Tokens, "token", "tokens"))))
+		for _, line := range Markdown(in.Text, sc) {
 			fmt.Fprintln(b, line)
 		}
 	}
 	for _, w := range p.Warnings {
-		fmt.Fprintf(b, "! %s\n", oneLine(w, 400))
+		fmt.Fprintf(b, "! %s\n", OneLine(w, 400))
 	}
 	if p.Summary.Error != "" {
-		fmt.Fprintf(b, "! %s\n", oneLine(p.Summary.Error, 400))
+		fmt.Fprintf(b, "! %s\n", OneLine(p.Summary.Error, 400))
 	}
 	b.WriteString("\n")
 }
@@ -189,22 +189,22 @@ func wayBack(conversation string, plans []report.Plan) string {
 			return fmt.Sprintf("oriel release %s lets them leave again", conversation)
 		case p.Undone:
 		case p == asked:
-			return fmt.Sprintf("oriel undo %s %s brings back %s that left with it", conversation, p.ID, plural(int(n), "message", "messages"))
+			return fmt.Sprintf("oriel undo %s %s brings back %s that left with it", conversation, p.ID, Plural(int(n), "message", "messages"))
 		default:
-			return fmt.Sprintf("nothing left with %s; oriel undo %s %s brings back %s that left with %s", asked.ID, conversation, p.ID, plural(int(n), "message", "messages"), p.ID)
+			return fmt.Sprintf("nothing left with %s; oriel undo %s %s brings back %s that left with %s", asked.ID, conversation, p.ID, Plural(int(n), "message", "messages"), p.ID)
 		}
 	}
 	return fmt.Sprintf("nothing left with %s", asked.ID)
 }
 
 // paragraph writes a text, wrapped to the screen.
-func paragraph(b *bytes.Buffer, sc screen, format string, args ...any) {
-	for line := range strings.SplitSeq(printable(fmt.Sprintf(format, args...)), "\n") {
-		if sc.width == 0 {
+func paragraph(b *bytes.Buffer, sc Screen, format string, args ...any) {
+	for line := range strings.SplitSeq(Printable(fmt.Sprintf(format, args...)), "\n") {
+		if sc.Width == 0 {
 			fmt.Fprintln(b, line)
 			continue
 		}
-		for _, l := range wrap(line, sc.width, 0) {
+		for _, l := range Wrap(line, sc.Width, 0) {
 			fmt.Fprintln(b, l)
 		}
 	}

@@ -53,9 +53,9 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 		_, err := io.WriteString(cmd.OutOrStdout(), "no calls were recorded: oriel run and oriel serve record them\n")
 		return err
 	}
-	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
-		t := table{left: []bool{false, true, false, false, false, false, true, true, true}}
-		t.row("call", "time", "last id", "came", "sent", "cost", "plan", "model", "")
+	return Paged(cmd.OutOrStdout(), func(out io.Writer, sc Screen) error {
+		t := Table{Left: []bool{false, true, false, false, false, false, true, true, true}}
+		t.Row("call", "time", "last id", "came", "sent", "cost", "plan", "model", "")
 		for i := range calls {
 			k := &calls[i]
 			cost := ""
@@ -63,15 +63,15 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 			case k.Unpriced():
 				cost = "?"
 			case k.Priced:
-				cost = money(k.Cost)
+				cost = Money(k.Cost)
 			}
-			t.row(strconv.Itoa(k.Number), k.Began.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10), thousands(k.Came), thousands(k.Sent), cost, k.Plan, oneLine(shortModel(k.Model), 24), oneLine(k.Error, 100))
+			t.Row(strconv.Itoa(k.Number), k.Began.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10), Thousands(k.Came), Thousands(k.Sent), cost, k.Plan, OneLine(shortModel(k.Model), 24), OneLine(k.Error, 100))
 		}
-		if sc.width > 0 {
-			t.fit(sc.width, leastError, 2, 6, 1) // id, model, time
+		if sc.Width > 0 {
+			t.Fit(sc.Width, leastError, 2, 6, 1) // id, model, time
 		}
 		var b bytes.Buffer
-		t.writeTo(&b)
+		t.Draw(&b)
 		_, err := out.Write(b.Bytes())
 		return err
 	})
@@ -108,16 +108,16 @@ func showSent(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *sh
 	if o.json {
 		body = append(body, '\n')
 	}
-	if !isTerminal(cmd.OutOrStdout()) || o.json {
+	if !IsTerminal(cmd.OutOrStdout()) || o.json {
 		_, err := cmd.OutOrStdout().Write(body)
 		return err
 	}
-	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
+	return Paged(cmd.OutOrStdout(), func(out io.Writer, sc Screen) error {
 		var b bytes.Buffer
 		if err := json.Indent(&b, body, "", "  "); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(out, printable(b.String()))
+		_, err := fmt.Fprintln(out, Printable(b.String()))
 		return err
 	})
 }
@@ -144,7 +144,7 @@ func showDiff(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, names
 	if o.json {
 		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "from": ends[0], "to": ends[1], "changes": changes})
 	}
-	return paged(cmd.OutOrStdout(), func(out io.Writer, sc screen) error {
+	return Paged(cmd.OutOrStdout(), func(out io.Writer, sc Screen) error {
 		_, err := out.Write(drawDiff(ends, changes, o.full, sc))
 		return err
 	})

@@ -7,88 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
 
 // plainScreen is a terminal without colours.
-func plainScreen(width int) screen { return screen{width: width} }
-
-func TestMarkdownIsDrawnWithinTheWidth(t *testing.T) {
-	text := "# A **heading**\n\nWords that go on `code here` and **on and on**.\n\n- an item that is longer than a line\n```go\nfunc main() {}\n```\n| a | table |\n\tx\x1b[31mred"
-	want := []string{
-		"A heading", "",
-		"Words that go on `code",
-		"here` and **on and on**.", "",
-		"- an item that is longer",
-		"  than a line",
-		"  func main() {}",
-		"| a | table |",
-		"    x [31mred",
-	}
-	if diff := cmp.Diff(want, markdown(text, plainScreen(24))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	coloured := strings.Join(markdown("say **this `one` and that** `twice`", screen{style{on: true}, 80}), "\n")
-	if want := "say \x1b[1mthis \x1b[36mone\x1b[39m and that\x1b[22m \x1b[36mtwice\x1b[39m"; coloured != want {
-		t.Errorf("%q, want %q", coloured, want)
-	}
-	if got := markdown("as **it** stands\nhere", screen{}); got[0] != "as **it** stands" {
-		t.Errorf("without a terminal: %q", got)
-	}
-}
-
-// Blocks of code are drawn without their fences, and end only at a fence of their own kind.
-func TestFencesOfCodeAreNotDrawn(t *testing.T) {
-	for text, want := range map[string][]string{
-		"```go\nx := 1\n```\nend":                     {"  x := 1", "end"},
-		"````md\n```sh\nls\n```\n````\nend":           {"  ```sh", "  ls", "  ```", "end"},
-		"~~~\n```\n~~~\nend":                          {"  ```", "end"},
-		"```ls``` lists\nend":                         {"```ls``` lists", "end"},
-		"1. Run:\n   ```bash\n   ls\n   ```\n2. Look": {"1. Run:", "     ls", "2. Look"},
-	} {
-		if diff := cmp.Diff(want, markdown(text, plainScreen(40))); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
-	}
-}
-
-// The cells of a table are wrapped in their columns. What is no table stays as it is.
-func TestTablesOfMarkdownFitTheWidth(t *testing.T) {
-	for _, k := range []struct {
-		what, text string
-		want       []string
-	}{
-		{"narrow", "| a | **table** |\n|---|:-:|\n| `x \\| y` | 1 |\n| z |\nend", []string{
-			"a       │ table",
-			"────────┼──────",
-			"`x | y` │ 1",
-			"z       │",
-			"end",
-		}},
-		{"wide", "| State | How |\n|-------|-----|\n| IDLE | the next commit of the user condenses |\n| ENDED | nothing |", []string{
-			"State │ How",
-			"──────┼─────────────────",
-			"IDLE  │ the next commit",
-			"      │ of the user",
-			"      │ condenses",
-			"ENDED │ nothing",
-		}},
-		{"too many columns", "| one two | three four | five six |\n|-|-|-|", []string{
-			"| one two | three four |",
-			"    five six |",
-			"|-|-|-|",
-		}},
-		{"no table", "| a pipe\nwords\n---", []string{"| a pipe", "words", "---"}},
-	} {
-		if diff := cmp.Diff(k.want, markdown(k.text, plainScreen(24))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", k.what, diff)
-		}
-	}
-}
+func plainScreen(width int) Screen { return Screen{Width: width} }
 
 // The head of a message is one line on a terminal of any width.
 func TestTheHeadOfAMessageFitsTheWidth(t *testing.T) {
@@ -108,7 +33,7 @@ func TestTheHeadOfAMessageFitsTheWidth(t *testing.T) {
 }
 
 // shownMessage returns a message of the Messages API as wholeMessage draws it.
-func shownMessage(t *testing.T, raw string, sc screen, full bool) string {
+func shownMessage(t *testing.T, raw string, sc Screen, full bool) string {
 	t.Helper()
 	stored := timeline.Message{Format: timeline.FormatAnthropic, Role: "assistant", Raw: []byte(raw)}
 	c, err := stored.Chat()
@@ -120,8 +45,8 @@ func shownMessage(t *testing.T, raw string, sc screen, full bool) string {
 		t.Fatal(err)
 	}
 	for line := range strings.SplitSeq(b.String(), "\n") {
-		if sc.width > 0 && cells(line) > sc.width {
-			t.Errorf("%d columns of %d: %q", cells(line), sc.width, line)
+		if sc.Width > 0 && Cells(line) > sc.Width {
+			t.Errorf("%d columns of %d: %q", Cells(line), sc.Width, line)
 		}
 	}
 	return b.String()
@@ -173,10 +98,10 @@ func TestLongResultsAreFolded(t *testing.T) {
 	m := &report.Message{ID: 7, Role: "user", Chat: &c}
 	for _, k := range []struct {
 		name   string
-		screen screen
+		screen Screen
 		full   bool
 		want   int // lines of the result
-	}{{"terminal", plainScreen(80), false, foldResult.head + foldResult.tail}, {"--full", plainScreen(80), true, 100}, {"pipe", screen{}, false, 100}} {
+	}{{"terminal", plainScreen(80), false, foldResult.head + foldResult.tail}, {"--full", plainScreen(80), true, 100}, {"pipe", Screen{}, false, 100}} {
 		var b bytes.Buffer
 		if err := wholeMessage(&b, m, k.screen, k.full); err != nil {
 			t.Fatal(err)

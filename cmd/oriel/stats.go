@@ -52,7 +52,7 @@ vectors for recall, and the size of the files.`,
 			}{n.Conversations, n.Messages, n.Variants, n.Branches, n.Records, n.Contents, n.Bytes, n.Stored, n.Derived, n.DerivedBytes, n.ExtractBytes, n.Disk})
 		}
 		var b bytes.Buffer
-		t := table{left: []bool{true, false, true}}
+		t := Table{Left: []bool{true, false, true}}
 		for _, row := range []struct {
 			what string
 			n    int64
@@ -61,17 +61,17 @@ vectors for recall, and the size of the files.`,
 			{"conversations", n.Conversations, ""}, {"messages", n.Messages, ""}, {"variants", n.Variants, "messages that came again in other bytes"},
 			{"branches", n.Branches, "beside the main line of a conversation"}, {"records", n.Records, "calls, plans, pins and other notes"}, {"contents", n.Contents, "different texts, each stored once"},
 		} {
-			t.row(row.what, thousands(int(row.n)), row.says)
+			t.Row(row.what, Thousands(int(row.n)), row.says)
 		}
-		t.row("bytes", size(n.Bytes), "of all contents")
-		t.row("stored", size(n.Stored)+share(n.Stored, n.Bytes), "of them after compression")
-		t.row("derived", size(n.DerivedBytes)+share(n.DerivedBytes, n.Bytes), "vectors for searches by meaning")
-		t.row("extracts", size(n.ExtractBytes)+share(n.ExtractBytes, n.Bytes), "words of messages, so that searches begin quickly")
-		t.row("on disk", size(n.Disk)+share(n.Disk, n.Bytes), "the whole file, with indexes and free space")
-		if sc := screenOf(cmd.OutOrStdout()); sc.width > 0 {
-			t.narrow(sc.width, 2)
+		t.Row("bytes", Bytes(n.Bytes), "of all contents")
+		t.Row("stored", Bytes(n.Stored)+share(n.Stored, n.Bytes), "of them after compression")
+		t.Row("derived", Bytes(n.DerivedBytes)+share(n.DerivedBytes, n.Bytes), "vectors for searches by meaning")
+		t.Row("extracts", Bytes(n.ExtractBytes)+share(n.ExtractBytes, n.Bytes), "words of messages, so that searches begin quickly")
+		t.Row("on disk", Bytes(n.Disk)+share(n.Disk, n.Bytes), "the whole file, with indexes and free space")
+		if sc := ScreenOf(cmd.OutOrStdout()); sc.Width > 0 {
+			t.Narrow(sc.Width, 2)
 		}
-		t.writeTo(&b)
+		t.Draw(&b)
 		_, err = cmd.OutOrStdout().Write(b.Bytes())
 		return err
 	}

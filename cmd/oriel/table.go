@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// table is rows of cells that print aligns in columns.
-type table struct {
-	rows [][]string
-	// left reports which columns are aligned to the left; numbers are not.
-	left []bool
+// Table is rows of cells that print aligns in columns.
+type Table struct {
+	Rows [][]string
+	// Left reports which columns are aligned to the left; numbers are not.
+	Left []bool
 }
 
-// row adds a row. Cells may contain foreign text.
-func (t *table) row(cells ...string) {
+// Row adds a row. Cells may contain foreign text.
+func (t *Table) Row(cells ...string) {
 	for i := range cells {
-		cells[i] = strings.NewReplacer("\n", " ", "\t", " ").Replace(printable(cells[i]))
+		cells[i] = strings.NewReplacer("\n", " ", "\t", " ").Replace(Printable(cells[i]))
 	}
-	t.rows = append(t.rows, cells)
+	t.Rows = append(t.Rows, cells)
 }
 
-func (t *table) writeTo(b *bytes.Buffer) {
-	width := t.widths()
-	for _, row := range t.rows {
+func (t *Table) Draw(b *bytes.Buffer) {
+	width := t.Widths()
+	for _, row := range t.Rows {
 		var line strings.Builder
 		for i, cell := range row {
 			if i > 0 {
 				line.WriteString("  ")
 			}
-			fill := strings.Repeat(" ", width[i]-cells(cell))
-			if t.left[i] {
+			fill := strings.Repeat(" ", width[i]-Cells(cell))
+			if t.Left[i] {
 				line.WriteString(cell + fill)
 			} else {
 				line.WriteString(fill + cell)
@@ -40,42 +40,42 @@ func (t *table) writeTo(b *bytes.Buffer) {
 	}
 }
 
-// widths returns the width of each column.
-func (t *table) widths() []int {
-	width := make([]int, len(t.left))
-	for _, row := range t.rows {
+// Widths returns the width of each column.
+func (t *Table) Widths() []int {
+	width := make([]int, len(t.Left))
+	for _, row := range t.Rows {
 		for i, cell := range row {
-			width[i] = max(width[i], cells(cell))
+			width[i] = max(width[i], Cells(cell))
 		}
 	}
 	return width
 }
 
-// fit makes the rows at most width columns wide: it leaves out whole columns, in the order
+// Fit makes the rows at most width columns wide: it leaves out whole columns, in the order
 // of drop, while the last column would get less than least, and then clips that one. The
 // columns of drop must be given from the right to the left.
-func (t *table) fit(width, least int, drop ...int) {
+func (t *Table) Fit(width, least int, drop ...int) {
 	for {
-		room := t.lastRoom(width)
-		if t.width() <= width {
+		room := t.LastRoom(width)
+		if t.Width() <= width {
 			return
 		}
 		if room >= least || len(drop) == 0 {
-			for _, row := range t.rows {
-				row[len(row)-1] = clipCells(row[len(row)-1], max(room, 8))
+			for _, row := range t.Rows {
+				row[len(row)-1] = Clip(row[len(row)-1], max(room, 8))
 			}
 			return
 		}
-		t.drop(drop[0])
+		t.Drop(drop[0])
 		drop = drop[1:]
 	}
 }
 
-// narrow leaves out whole columns, in the order of drop, while the rows are wider than width.
+// Narrow leaves out whole columns, in the order of drop, while the rows are wider than width.
 // The columns of drop are numbered as they were at first.
-func (t *table) narrow(width int, drop ...int) {
+func (t *Table) Narrow(width int, drop ...int) {
 	for k, column := range drop {
-		if t.width() <= width {
+		if t.Width() <= width {
 			return
 		}
 		at := column
@@ -84,66 +84,66 @@ func (t *table) narrow(width int, drop ...int) {
 				at--
 			}
 		}
-		t.drop(at)
+		t.Drop(at)
 	}
 }
 
-// width returns the columns of the widest row.
-func (t *table) width() int {
-	sum := len("  ") * (len(t.left) - 1)
-	for _, w := range t.widths() {
+// Width returns the columns of the widest row.
+func (t *Table) Width() int {
+	sum := len("  ") * (len(t.Left) - 1)
+	for _, w := range t.Widths() {
 		sum += w
 	}
 	return sum
 }
 
-// lastRoom returns how many of width columns the others leave to the last one.
-func (t *table) lastRoom(width int) int {
-	last := len(t.left) - 1
-	return width - t.width() + t.widths()[last]
+// LastRoom returns how many of width columns the others leave to the last one.
+func (t *Table) LastRoom(width int) int {
+	last := len(t.Left) - 1
+	return width - t.Width() + t.Widths()[last]
 }
 
-// writeWrapped writes the rows with their last cells wrapped to width, under each other, or
+// DrawWrapped writes the rows with their last cells wrapped to width, under each other, or
 // indented under the row where they would have little room.
-func (t *table) writeWrapped(b *bytes.Buffer, width int) {
-	last := len(t.left) - 1
-	head := table{left: t.left[:last]}
-	for _, row := range t.rows {
-		head.rows = append(head.rows, row[:last])
+func (t *Table) DrawWrapped(b *bytes.Buffer, width int) {
+	last := len(t.Left) - 1
+	head := Table{Left: t.Left[:last]}
+	for _, row := range t.Rows {
+		head.Rows = append(head.Rows, row[:last])
 	}
-	indent, below := head.width()+len("  "), false
-	if width-indent < leastWrapped {
+	indent, below := head.Width()+len("  "), false
+	if width-indent < LeastWrapped {
 		indent, below = 4, true
 	}
 	var heads bytes.Buffer
-	head.writeTo(&heads)
+	head.Draw(&heads)
 	for i, line := range strings.Split(strings.TrimSuffix(heads.String(), "\n"), "\n") {
-		for k, text := range wrap(t.rows[i][last], width-indent, 0) {
+		for k, text := range Wrap(t.Rows[i][last], width-indent, 0) {
 			if k == 0 && below {
 				b.WriteString(line + "\n")
 			}
 			if k > 0 || below {
 				line = ""
 			}
-			b.WriteString(strings.TrimRight(pad(line, indent)+text, " ") + "\n")
+			b.WriteString(strings.TrimRight(Pad(line, indent)+text, " ") + "\n")
 		}
 	}
 }
 
-// leastWrapped is how many columns wrapped cells need to stand beside the others.
-const leastWrapped = 30
+// LeastWrapped is how many columns wrapped cells need to stand beside the others.
+const LeastWrapped = 30
 
-// drop removes a column.
-func (t *table) drop(column int) {
-	t.left = slices.Delete(t.left, column, column+1)
-	for i := range t.rows {
-		t.rows[i] = slices.Delete(t.rows[i], column, column+1)
+// Drop removes a column.
+func (t *Table) Drop(column int) {
+	t.Left = slices.Delete(t.Left, column, column+1)
+	for i := range t.Rows {
+		t.Rows[i] = slices.Delete(t.Rows[i], column, column+1)
 	}
 }
 
-// bar draws part of whole as a bar of at most width cells, in eighths of a
+// Bar draws part of whole as a bar of at most width cells, in eighths of a
 // cell.
-func bar(part, whole, width int) string {
+func Bar(part, whole, width int) string {
 	if whole <= 0 || part <= 0 {
 		return ""
 	}

@@ -10,8 +10,8 @@ import (
 // wrapper is a writer that passes on to another one what it gets.
 type wrapper interface{ Unwrap() io.Writer }
 
-// terminalFile returns the terminal behind a reader or writer; nil if it is none.
-func terminalFile(stream any) *os.File {
+// File returns the terminal behind a reader or writer; nil if it is none.
+func File(stream any) *os.File {
 	if w, ok := stream.(wrapper); ok {
 		stream = w.Unwrap()
 	}
@@ -21,22 +21,22 @@ func terminalFile(stream any) *os.File {
 	return nil
 }
 
-// isTerminal reports whether a reader or writer is a terminal.
-func isTerminal(stream any) bool { return terminalFile(stream) != nil }
+// IsTerminal reports whether a reader or writer is a terminal.
+func IsTerminal(stream any) bool { return File(stream) != nil }
 
-// style formats words for a terminal; the zero value leaves them plain.
-type style struct{ on bool }
+// Style formats words for a terminal; the zero value leaves them plain.
+type Style struct{ On bool }
 
-// styleFor returns a plain style unless out is a terminal that supports
+// StyleOf returns a plain style unless out is a terminal that supports
 // colour.
-func styleFor(out io.Writer) style {
-	return style{on: isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+func StyleOf(out io.Writer) Style {
+	return Style{On: IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
-// terminalWidth returns the columns of the terminal behind out, within the
+// Width returns the columns of the terminal behind out, within the
 // limits of tables, or 80 if it is not a terminal.
-func terminalWidth(out io.Writer) int {
-	if f := terminalFile(out); f != nil {
+func Width(out io.Writer) int {
+	if f := File(out); f != nil {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 			return max(w, 40)
 		}
@@ -44,11 +44,11 @@ func terminalWidth(out io.Writer) int {
 	return 80
 }
 
-func (s style) code(code, text string) string {
-	if !s.on {
+func (s Style) Code(code, text string) string {
+	if !s.On {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-func (s style) bold(text string) string { return s.code("1", text) }
+func (s Style) Bold(text string) string { return s.Code("1", text) }

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// cells returns how many columns of a terminal a text takes. It has no control characters.
-func cells(s string) int {
+// Cells returns how many columns of a terminal a text takes. It has no control characters.
+func Cells(s string) int {
 	n := 0
 	for _, r := range s {
 		n += runeCells(r)
@@ -40,10 +40,10 @@ var wide = &unicode.RangeTable{
 	R32: []unicode.Range32{{0x1f004, 0x1f0cf, 0xcb}, {0x1f18e, 0x1f18e, 1}, {0x1f191, 0x1f19a, 1}, {0x1f200, 0x1f265, 1}, {0x1f300, 0x1faff, 1}, {0x20000, 0x3fffd, 1}},
 }
 
-// clipCells returns the beginning of a text that takes at most width columns, with an
+// Clip returns the beginning of a text that takes at most width columns, with an
 // ellipsis for what is missing.
-func clipCells(s string, width int) string {
-	if cells(s) <= width {
+func Clip(s string, width int) string {
+	if Cells(s) <= width {
 		return s
 	}
 	n := 0
@@ -55,10 +55,10 @@ func clipCells(s string, width int) string {
 	return s
 }
 
-// wrap breaks a line between words, and words that are too long anywhere, into
+// Wrap breaks a line between words, and words that are too long anywhere, into
 // lines of at most width columns. It keeps the spaces at the beginning, and
 // indents the other lines by hang.
-func wrap(line string, width, hang int) []string {
+func Wrap(line string, width, hang int) []string {
 	width = max(width, 8)
 	var out []string
 	for indent := 0; ; indent = min(hang, width/2) {
@@ -88,12 +88,12 @@ func wrap(line string, width, hang int) []string {
 	}
 }
 
-// printable makes a foreign text, such as a name or an error, safe for a
+// Printable makes a foreign text, such as a name or an error, safe for a
 // terminal. It replaces control characters, with which a text could overwrite
 // others, ring or change the title, and invisible characters, with which it
 // could change its direction, by spaces. Newlines and tabs stay. Everything
 // printed for people that is not Oriel's own passes through printable.
-func printable(s string) string {
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n', r == '\t':
@@ -105,31 +105,31 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// oneLine returns the beginning of a text on one line, without control
+// OneLine returns the beginning of a text on one line, without control
 // characters.
-func oneLine(s string, width int) string {
+func OneLine(s string, width int) string {
 	if len(s) > 8*width { // more than any width needs
 		s = strings.ToValidUTF8(s[:8*width], "")
 	}
-	runes := []rune(strings.Join(strings.Fields(printable(s)), " "))
+	runes := []rune(strings.Join(strings.Fields(Printable(s)), " "))
 	if len(runes) > width {
 		return string(runes[:width-1]) + "…"
 	}
 	return string(runes)
 }
 
-// pad fills a line with spaces.
-func pad(line string, width int) string {
-	return line + strings.Repeat(" ", max(0, width-cells(line)))
+// Pad fills a line with spaces.
+func Pad(line string, width int) string {
+	return line + strings.Repeat(" ", max(0, width-Cells(line)))
 }
 
-// column returns a text in so many columns, one of them free.
-func column(s string, width int) string {
-	s = clipCells(s, max(1, width-1))
-	return s + strings.Repeat(" ", max(0, width-cells(s)))
+// Column returns a text in so many columns, one of them free.
+func Column(s string, width int) string {
+	s = Clip(s, max(1, width-1))
+	return s + strings.Repeat(" ", max(0, width-Cells(s)))
 }
 
-// right returns a text at the right end of so many columns.
-func right(s string, width int) string {
+// Right returns a text at the right end of so many columns.
+func Right(s string, width int) string {
 	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) + s
 }

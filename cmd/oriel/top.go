@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
+	xterm "golang.org/x/term"
 )
 
 func topCommand() *cobra.Command {
@@ -87,7 +87,7 @@ func dialed(listen string) string {
 
 // topLive runs the screen.
 func topLive(cmd *cobra.Command, client *topClient) error {
-	in, out := terminalFile(cmd.InOrStdin()), terminalFile(cmd.OutOrStdout())
+	in, out := File(cmd.InOrStdin()), File(cmd.OutOrStdout())
 	if in == nil || out == nil {
 		return errors.New("oriel top needs a terminal: use --once or --json for a script")
 	}
@@ -95,17 +95,17 @@ func topLive(cmd *cobra.Command, client *topClient) error {
 	if err := client.ask(cmd.Context(), http.MethodGet, "overview", nil, &first); err != nil {
 		return &failure{err}
 	}
-	width, height, err := term.GetSize(int(out.Fd()))
+	width, height, err := xterm.GetSize(int(out.Fd()))
 	if err != nil {
 		return &failure{fmt.Errorf("read the size of the terminal: %w", err)}
 	}
-	s := &topScreen{model: newTopModel(client.base, width, height, styleFor(out)), client: client, in: in, out: out, news: make(chan func(*topModel) topJob)}
+	s := &topScreen{model: newTopModel(client.base, width, height, StyleOf(out)), client: client, in: in, out: out, news: make(chan func(*topModel) topJob)}
 	return s.run(cmd.Context())
 }
 
 // topOnce prints the screen, as high as it needs to be.
 func topOnce(cmd *cobra.Command, client *topClient) error {
-	m := newTopModel(client.base, terminalWidth(cmd.OutOrStdout()), 1000, styleFor(cmd.OutOrStdout()))
+	m := newTopModel(client.base, Width(cmd.OutOrStdout()), 1000, StyleOf(cmd.OutOrStdout()))
 	for job := topJob(refreshTop); job != nil; {
 		job = job(cmd.Context(), client)(m)
 	}

@@ -134,7 +134,7 @@ func panickingTop([]string) error {
 	if err != nil {
 		return err
 	}
-	s := &topScreen{model: newTopModel(client.base, 80, 24, style{}), client: client, in: os.Stdin, out: os.Stdout, news: make(chan func(*topModel) topJob, 1)}
+	s := &topScreen{model: newTopModel(client.base, 80, 24, Style{}), client: client, in: os.Stdin, out: os.Stdout, news: make(chan func(*topModel) topJob, 1)}
 	s.news <- func(*topModel) topJob { panic("a fault") }
 	return s.run(context.Background())
 }

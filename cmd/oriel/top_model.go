@@ -13,7 +13,7 @@ import (
 type topModel struct {
 	address       string
 	width, height int
-	style         style
+	style         Style
 	now           func() time.Time
 
 	overview *topOverview
@@ -37,7 +37,7 @@ type topModel struct {
 // puts the answer into the model.
 type topJob func(ctx context.Context, c *topClient) func(*topModel) topJob
 
-func newTopModel(address string, width, height int, s style) *topModel {
+func newTopModel(address string, width, height int, s Style) *topModel {
 	return &topModel{address: address, width: width, height: height, style: s, follows: true, now: time.Now}
 }
 

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/term"
+	xterm "golang.org/x/term"
 )
 
 // topScreen runs a model on a terminal.
@@ -40,13 +40,13 @@ const (
 func (s *topScreen) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	before, err := term.MakeRaw(int(s.in.Fd()))
+	before, err := xterm.MakeRaw(int(s.in.Fd()))
 	if err != nil {
 		return &failure{fmt.Errorf("read keys of the terminal: %w", err)}
 	}
 	defer func() {
 		io.WriteString(s.out, leaveScreen)
-		term.Restore(int(s.in.Fd()), before)
+		xterm.Restore(int(s.in.Fd()), before)
 	}()
 	io.WriteString(s.out, enterScreen)
 	signals := make(chan os.Signal, 1)
@@ -76,7 +76,7 @@ func (s *topScreen) run(ctx context.Context) (err error) {
 		case <-changed:
 			s.do(ctx, refreshTop)
 		case <-sizes.C:
-			if w, h, err := term.GetSize(int(s.out.Fd())); err == nil {
+			if w, h, err := xterm.GetSize(int(s.out.Fd())); err == nil {
 				s.model.width, s.model.height = w, h
 			}
 		case <-signals:

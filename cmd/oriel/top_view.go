@@ -13,7 +13,7 @@ import (
 // view returns the lines of the screen: height lines of at most width columns.
 func (m *topModel) view() []string {
 	if m.width < 56 || m.height < 10 {
-		return []string{clipCells("make the window larger: 56 columns, 10 rows", m.width)}
+		return []string{Clip("make the window larger: 56 columns, 10 rows", m.width)}
 	}
 	if m.help {
 		return m.fill(m.helpLines(), m.keysLine())
@@ -37,28 +37,28 @@ func (m *topModel) fill(lines []string, last string) []string {
 func (m *topModel) head() []string {
 	o := m.overview
 	if o == nil {
-		return []string{m.style.bold("oriel top") + "  " + clipCells(m.address, m.width-11), clipCells(oneLine(m.gone, m.width), m.width), ""}
+		return []string{m.style.Bold("oriel top") + "  " + Clip(m.address, m.width-11), Clip(OneLine(m.gone, m.width), m.width), ""}
 	}
-	where := fmt.Sprintf("%s  profile %s  %s", m.address, oneLine(o.Profile, 20), oneLine(o.Version, 20))
-	first := m.style.bold("oriel top") + "  " + clipCells(where, m.width-11)
+	where := fmt.Sprintf("%s  profile %s  %s", m.address, OneLine(o.Profile, 20), OneLine(o.Version, 20))
+	first := m.style.Bold("oriel top") + "  " + Clip(where, m.width-11)
 	t := &o.Today
-	parts := []string{plural(t.Calls, "call", "calls") + " today", compact(t.Tokens.Sent) + " of " + compact(t.Tokens.Without) + " tokens sent", priced(t.Money.Cost, t.Money.UnknownModels)}
+	parts := []string{Plural(t.Calls, "call", "calls") + " today", Compact(t.Tokens.Sent) + " of " + Compact(t.Tokens.Without) + " tokens sent", priced(t.Money.Cost, t.Money.UnknownModels)}
 	if t.Money.Saved >= 0.005 {
-		parts = append(parts, money(t.Money.Saved)+" saved")
+		parts = append(parts, Money(t.Money.Saved)+" saved")
 	}
 	if t.Failed > 0 {
-		parts = append(parts, plural(t.Failed, "failed", "failed"))
+		parts = append(parts, Plural(t.Failed, "failed", "failed"))
 	}
-	parts = append(parts, plural(t.Cuts, "cut", "cuts"), plural(t.Recalls, "recall", "recalls"))
+	parts = append(parts, Plural(t.Cuts, "cut", "cuts"), Plural(t.Recalls, "recall", "recalls"))
 	if o.FailOpen.Total > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed open", o.FailOpen.Total))
 	}
 	if o.Calibration.Calls > 0 {
 		parts = append(parts, fmt.Sprintf("counts ±%.1f%%", 100*o.Calibration.Error))
 	}
-	parts = append(parts, "history "+size(o.Store.Disk))
+	parts = append(parts, "history "+Bytes(o.Store.Disk))
 	if o.Queue.Calls > 0 {
-		parts = append(parts, plural(o.Queue.Calls, "call", "calls")+" to write")
+		parts = append(parts, Plural(o.Queue.Calls, "call", "calls")+" to write")
 	}
 	return []string{first, m.joined(parts, m.width), m.unread()}
 }
@@ -71,21 +71,21 @@ func (m *topModel) unread() string {
 	}
 	parts := make([]string, len(all))
 	for i, u := range all {
-		parts[i] = oneLine(fmt.Sprintf("%d × %s %s %s", u.Count, cmp.Or(u.Client, "a client without a name"), u.Path, u.Why), m.width)
+		parts[i] = OneLine(fmt.Sprintf("%d × %s %s %s", u.Count, cmp.Or(u.Client, "a client without a name"), u.Path, u.Why), m.width)
 	}
-	return m.style.code("33", clipCells("! not read: "+m.joined(parts, m.width), m.width))
+	return m.style.Code("33", Clip("! not read: "+m.joined(parts, m.width), m.width))
 }
 
 // joined joins as many parts as there is room for.
 func (m *topModel) joined(parts []string, room int) string {
 	line := parts[0]
 	for _, p := range parts[1:] {
-		if cells(line)+3+cells(p) > room {
+		if Cells(line)+3+Cells(p) > room {
 			break
 		}
 		line += " · " + p
 	}
-	return clipCells(line, room)
+	return Clip(line, room)
 }
 
 // planWidth is how many columns a screen must have that shows the plans of calls.
@@ -99,22 +99,22 @@ func (m *topModel) callLines(room int) []string {
 		if !wide {
 			planned := ""
 			if m.width >= planWidth {
-				planned = " " + column(plan, 5)
+				planned = " " + Column(plan, 5)
 			}
-			return column(time, 8) + column(what, m.width-8-14-7-7-cells(planned)-9) + column(model, 14) + right(came, 7) + right(sent, 7) + planned + right(cost, 9)
+			return Column(time, 8) + Column(what, m.width-8-14-7-7-Cells(planned)-9) + Column(model, 14) + Right(came, 7) + Right(sent, 7) + planned + Right(cost, 9)
 		}
-		return column(time, 10) + column(what, title) + column(model, 17) + right(came, 7) + right(sent, 7) + " " + column(plan, 5) + right(took, 7) + right(cost, 9)
+		return Column(time, 10) + Column(what, title) + Column(model, 17) + Right(came, 7) + Right(sent, 7) + " " + Column(plan, 5) + Right(took, 7) + Right(cost, 9)
 	}
-	lines := []string{m.style.code("2", row(" time", "conversation", "model", "came", "sent", "plan", "took", "cost"))}
+	lines := []string{m.style.Code("2", row(" time", "conversation", "model", "came", "sent", "plan", "took", "cost"))}
 	running := m.running()
 	for _, c := range running {
 		if len(lines) == room {
 			break
 		}
 		took := time.Duration(c.MS)*time.Millisecond + m.now().Sub(m.overview.got)
-		line := row(" "+c.Began.In(m.now().Location()).Format(m.clock(wide)), oneLine(cmp.Or(c.Title, c.Conversation, "a new conversation"), m.width), oneLine(shortModel(c.Model), m.width),
-			compact(c.Came), compact(c.Sent), "", "", fmt.Sprintf("run %.0fs", took.Seconds()))
-		lines = append(lines, m.style.code("32", line))
+		line := row(" "+c.Began.In(m.now().Location()).Format(m.clock(wide)), OneLine(cmp.Or(c.Title, c.Conversation, "a new conversation"), m.width), OneLine(shortModel(c.Model), m.width),
+			Compact(c.Came), Compact(c.Sent), "", "", fmt.Sprintf("run %.0fs", took.Seconds()))
+		lines = append(lines, m.style.Code("32", line))
 	}
 	if len(m.calls) == 0 && len(running) > 0 {
 		return append(lines, make([]string, max(0, room-len(lines)))...)
@@ -124,7 +124,7 @@ func (m *topModel) callLines(room int) []string {
 		if m.filter != "" {
 			what = fmt.Sprintf("no call has %q", m.filter)
 		}
-		return append(append(lines, clipCells("  "+what, m.width)), make([]string, max(0, room-2))...)
+		return append(append(lines, Clip("  "+what, m.width)), make([]string, max(0, room-2))...)
 	}
 	first := 0
 	for i := range m.calls { // the chosen one is on the screen
@@ -141,7 +141,7 @@ func (m *topModel) callLines(room int) []string {
 		cost := ""
 		switch {
 		case c.Cost > 0:
-			cost = money(c.Cost)
+			cost = Money(c.Cost)
 		case c.Priced != nil && !*c.Priced && c.Error == "":
 			cost = "?"
 		}
@@ -149,12 +149,12 @@ func (m *topModel) callLines(room int) []string {
 		if c.ID == m.selected {
 			marker = "▸"
 		}
-		line := row(marker+c.Time.In(m.now().Location()).Format(m.clock(wide)), oneLine(what, m.width), oneLine(shortModel(c.Model), m.width), compact(c.Came), compact(c.Sent), oneLine(c.Plan, 5), seconds(c.MS), cost)
+		line := row(marker+c.Time.In(m.now().Location()).Format(m.clock(wide)), OneLine(what, m.width), OneLine(shortModel(c.Model), m.width), Compact(c.Came), Compact(c.Sent), OneLine(c.Plan, 5), Seconds(c.MS), cost)
 		switch {
 		case c.ID == m.selected:
-			line = m.style.code("7", line)
+			line = m.style.Code("7", line)
 		case c.Error != "":
-			line = m.style.code("31", line)
+			line = m.style.Code("31", line)
 		}
 		lines = append(lines, line)
 	}
@@ -217,14 +217,14 @@ func (m *topModel) paneLines(room int) []string {
 	}
 	title := ""
 	if c := m.chosen(); c != nil {
-		title = oneLine(cmp.Or(c.Title, c.Conversation), m.width)
+		title = OneLine(cmp.Or(c.Title, c.Conversation), m.width)
 	}
-	parts := []string{clipCells(title, m.width*2/5)}
+	parts := []string{Clip(title, m.width*2/5)}
 	if s.Call > 0 {
-		parts = append(parts, fmt.Sprintf("call %d of %d", s.Call, s.Calls), fmt.Sprintf("%s of %s sent", compact(s.Sent), compact(s.Came)))
+		parts = append(parts, fmt.Sprintf("call %d of %d", s.Call, s.Calls), fmt.Sprintf("%s of %s sent", Compact(s.Sent), Compact(s.Came)))
 	}
 	if s.Budget > 0 {
-		parts = append(parts, "budget "+compact(s.Budget))
+		parts = append(parts, "budget "+Compact(s.Budget))
 	}
 	if s.Plan != "" {
 		parts = append(parts, s.Plan)
@@ -236,10 +236,10 @@ func (m *topModel) paneLines(room int) []string {
 // rule returns a line across the screen with a text in it.
 func (m *topModel) rule(text string) string {
 	if text == "" {
-		return m.style.code("2", strings.Repeat("─", m.width))
+		return m.style.Code("2", strings.Repeat("─", m.width))
 	}
-	text = clipCells(text, m.width-6)
-	return m.style.code("2", "── ") + text + m.style.code("2", " "+strings.Repeat("─", max(0, m.width-4-cells(text))))
+	text = Clip(text, m.width-6)
+	return m.style.Code("2", "── ") + text + m.style.Code("2", " "+strings.Repeat("─", max(0, m.width-4-Cells(text))))
 }
 
 // heights are the sizes of messages, doubling from 16 tokens on.
@@ -260,8 +260,8 @@ func (m *topModel) stripLines(rows int) (lines []string) {
 		var bars, signs strings.Builder
 		for i := first; i <= last; i++ {
 			bar, colour, sign := m.cell(i, all[i])
-			bars.WriteString(m.style.code(colour, bar))
-			signs.WriteString(m.style.code(colour, sign))
+			bars.WriteString(m.style.Code(colour, bar))
+			signs.WriteString(m.style.Code(colour, sign))
 		}
 		lines = append(lines, bars.String(), signs.String())
 		first = last + 1
@@ -311,10 +311,10 @@ func (m *topModel) messageLines(room int) []string {
 	if by == "" {
 		by = msg.Role
 	}
-	about := fmt.Sprintf("message %d · %s · %s", msg.ID, oneLine(by, 20), plural(msg.Tokens, "token", "tokens"))
+	about := fmt.Sprintf("message %d · %s · %s", msg.ID, OneLine(by, 20), Plural(msg.Tokens, "token", "tokens"))
 	switch {
 	case msg.Verdict != "":
-		about += " · " + msg.Verdict + ": " + oneLine(msg.Reason, m.width)
+		about += " · " + msg.Verdict + ": " + OneLine(msg.Reason, m.width)
 	case msg.ID > m.strip.Upto:
 		about += " · came later"
 	default:
@@ -323,9 +323,9 @@ func (m *topModel) messageLines(room int) []string {
 	if msg.Pinned {
 		about += " · pinned"
 	}
-	lines := []string{m.style.bold(clipCells(about, m.width))}
-	for line := range strings.Lines(printable(msg.text())) {
-		for _, part := range wrap(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    "), m.width-2, 0) {
+	lines := []string{m.style.Bold(Clip(about, m.width))}
+	for line := range strings.Lines(Printable(msg.text())) {
+		for _, part := range Wrap(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    "), m.width-2, 0) {
 			if len(lines) == room {
 				return lines
 			}
@@ -355,24 +355,24 @@ func (msg *topMessage) text() string {
 func (m *topModel) keysLine() string {
 	switch {
 	case m.filtering:
-		return clipCells("/"+m.filter+"▏  enter keeps the filter, esc clears it", m.width)
+		return Clip("/"+m.filter+"▏  enter keeps the filter, esc clears it", m.width)
 	case m.asking != nil:
 		u := m.asking
-		question := fmt.Sprintf("Undo %s? Messages %s come back (%s tokens)", u.Plan, u.Back, compact(u.BackTokens))
+		question := fmt.Sprintf("Undo %s? Messages %s come back (%s tokens)", u.Plan, u.Back, Compact(u.BackTokens))
 		if u.Leaves != "" {
-			question += fmt.Sprintf(", %s left out for them (%s)", u.Leaves, compact(u.LeavesTokens))
+			question += fmt.Sprintf(", %s left out for them (%s)", u.Leaves, Compact(u.LeavesTokens))
 		}
-		return m.style.code("33;1", clipCells(oneLine(question+". y or n", m.width), m.width))
+		return m.style.Code("33;1", Clip(OneLine(question+". y or n", m.width), m.width))
 	case m.gone != "" && m.overview != nil:
-		return m.style.code("31", clipCells(oneLine(m.gone+"; asking again", m.width), m.width))
+		return m.style.Code("31", Clip(OneLine(m.gone+"; asking again", m.width), m.width))
 	case m.note != "":
-		return clipCells(oneLine(m.note, m.width), m.width)
+		return Clip(OneLine(m.note, m.width), m.width)
 	}
 	keys := "↑↓ call · ←→ message · [] left out · p pin · u undo · / filter · ? help · q quit"
 	if m.filter != "" {
 		keys = "filter " + m.filter + " · " + keys
 	}
-	return m.style.code("2", clipCells(oneLine(keys, 2*m.width), m.width))
+	return m.style.Code("2", Clip(OneLine(keys, 2*m.width), m.width))
 }
 
 // helpLines explain the screen.
@@ -381,10 +381,10 @@ func (m *topModel) helpLines() []string {
 		if m.width < 80 { // the line may have to be clipped
 			return verdictLook[v].sign
 		}
-		return m.style.code(verdictLook[v].colour, verdictLook[v].sign)
+		return m.style.Code(verdictLook[v].colour, verdictLook[v].sign)
 	}
 	lines := []string{
-		m.style.bold("oriel top"), "",
+		m.style.Bold("oriel top"), "",
 		"The list has the newest calls: tokens of the request as it came and as it",
 		"was sent, and the plan by which something was left out. Below it are the",
 		"messages of the chosen call's conversation, one column each. A bar is as high",
@@ -400,7 +400,7 @@ func (m *topModel) helpLines() []string {
 	}
 	for i, line := range lines {
 		if !strings.Contains(line, "\x1b") {
-			lines[i] = clipCells(line, m.width)
+			lines[i] = Clip(line, m.width)
 		}
 	}
 	return lines

@@ -82,7 +82,7 @@ var errNotAgreed = errors.New("nothing was undone: answer y, or give --yes")
 
 func (u *undoing) question() string {
 	return fmt.Sprintf("M%s will be restored (%s tokens), and %s left out (%s tokens), which includes newer ones. Continue?",
-		messagesOf(u.Back)[1:], thousands(u.BackTokens), messagesOf(u.Leaves), thousands(u.LeavesTokens))
+		messagesOf(u.Back)[1:], Thousands(u.BackTokens), messagesOf(u.Leaves), Thousands(u.LeavesTokens))
 }
 
 func (u *undoing) String() string {

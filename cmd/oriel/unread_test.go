@@ -42,7 +42,7 @@ func TestAClientThatIsNotReadIsNamedEverywhere(t *testing.T) {
 	var o topOverview
 	client.await(t, func(now *topOverview) bool { o = *now; return len(o.Unread) == 2 })
 	await(func() bool { return strings.Count(s.errors.String(), "odd-agent/7") == 2 })
-	m := newTopModel(address, 120, 24, style{})
+	m := newTopModel(address, 120, 24, Style{})
 	m.overview = &o
 	screen := strings.Join(m.view(), "\n")
 	var doctor, errs bytes.Buffer

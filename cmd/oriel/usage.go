@@ -71,7 +71,7 @@ saved.`,
 func (o *usageFlags) run(cmd *cobra.Command) error {
 	by := usage.By(o.by)
 	if !slices.Contains(usage.Groupings, by) {
-		return fmt.Errorf("--by %q: give hour, day, week, month, model, project or conversation", oneLine(o.by, 60))
+		return fmt.Errorf("--by %q: give hour, day, week, month, model, project or conversation", OneLine(o.by, 60))
 	}
 	models, err := modelTable(*o.table)
 	if err != nil {
@@ -91,7 +91,7 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 	}
 	out := cmd.OutOrStdout()
 	if o.watch {
-		if o.json || !isTerminal(out) {
+		if o.json || !IsTerminal(out) {
 			return fmt.Errorf("--watch draws on a terminal: leave it out for --json, a file or a pipe")
 		}
 		return watch(cmd.Context(), o.data, out, func(ctx context.Context, s tenantStore) ([]byte, error) {
@@ -107,7 +107,7 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 			if err != nil {
 				return nil, err
 			}
-			return people.draw(styleFor(out), terminalWidth(out)), nil
+			return people.draw(StyleOf(out), Width(out)), nil
 		})
 	}
 	r := &usage.Report{By: by}
@@ -130,8 +130,8 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if !o.json {
-		return paged(out, func(out io.Writer, sc screen) error {
-			_, err := out.Write(people.draw(sc.style, cmp.Or(sc.width, max(80, people.wholeWidth()))))
+		return Paged(out, func(out io.Writer, sc Screen) error {
+			_, err := out.Write(people.draw(sc.Style, cmp.Or(sc.Width, max(80, people.wholeWidth()))))
 			return err
 		})
 	}
@@ -170,7 +170,7 @@ func nameConversations(ctx context.Context, s tenantStore, r *usage.Report, shor
 		if err != nil {
 			return nil, err
 		}
-		r.Rows[i].Key, named.titles[i] = short.of(r.Rows[i].Key), clipCells(title, maxUsageTitle)
+		r.Rows[i].Key, named.titles[i] = short.of(r.Rows[i].Key), Clip(title, maxUsageTitle)
 	}
 	return named, nil
 }
@@ -198,21 +198,21 @@ func (r *usageScreen) key(i, room int) string {
 func (r *usageScreen) keyWidth(room int) int {
 	longest := len(r.By)
 	for i := range len(r.Rows) + 1 {
-		longest = max(longest, cells(r.key(i, room)))
+		longest = max(longest, Cells(r.key(i, room)))
 	}
 	return longest
 }
 
 // wholeWidth returns the width at which no key is shortened.
 func (r *usageScreen) wholeWidth() int {
-	return widest(r.lay(r.keyWidth(1<<20), thousands)) + leastBar
+	return widest(r.lay(r.keyWidth(1<<20), Thousands)) + leastBar
 }
 
 // draw shows a report to a person, in lines of at most width columns.
-func (r *usageScreen) draw(s style, width int) []byte {
+func (r *usageScreen) draw(s Style, width int) []byte {
 	var b bytes.Buffer
 	if r.Total.Calls == 0 {
-		paragraph(&b, screen{width: width}, "no calls were recorded in this time: oriel run -- COMMAND and oriel serve record them; oriel conversations shows what imported sessions cost")
+		paragraph(&b, Screen{Width: width}, "no calls were recorded in this time: oriel run -- COMMAND and oriel serve record them; oriel conversations shows what imported sessions cost")
 		return b.Bytes()
 	}
 	rows := r.rows(width)
@@ -225,11 +225,11 @@ func (r *usageScreen) draw(s style, width int) []byte {
 	for i, line := range rows {
 		switch {
 		case i == 0 || i == len(rows)-1:
-			line = s.bold(line)
+			line = s.Bold(line)
 		case room >= 5 && most > 0:
-			line = pad(line, columns) + "  " + costBar(&r.Rows[i-1], most, room, s)
+			line = Pad(line, columns) + "  " + costBar(&r.Rows[i-1], most, room, s)
 		case room >= 5:
-			line = pad(line, columns) + "  " + bar(r.Rows[i-1].Input, largest, room)
+			line = Pad(line, columns) + "  " + Bar(r.Rows[i-1].Input, largest, room)
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
@@ -241,7 +241,7 @@ func (r *usageScreen) draw(s style, width int) []byte {
 		if strings.HasPrefix(line, warned) {
 			hang = len(warned)
 		}
-		for _, l := range wrap(printable(line), width, hang) {
+		for _, l := range Wrap(Printable(line), width, hang) {
 			fmt.Fprintln(&b, l)
 		}
 	}
@@ -252,12 +252,12 @@ func (r *usageScreen) draw(s style, width int) []byte {
 // whole ones leave too little room for the keys and a bar.
 func (r *usageScreen) rows(width int) []string {
 	if r.wholeWidth() <= width {
-		return r.lay(width, thousands)
+		return r.lay(width, Thousands)
 	}
-	others := widest(r.lay(1, compact)) - r.keyWidth(1)
-	rows := r.lay(max(leastKey, width-others-leastBar), compact)
+	others := widest(r.lay(1, Compact)) - r.keyWidth(1)
+	rows := r.lay(max(leastKey, width-others-leastBar), Compact)
 	for drop := 1; widest(rows) > width && drop <= len(usageSpare); drop++ {
-		rows = r.lay(leastKey, compact, usageSpare[:drop]...)
+		rows = r.lay(leastKey, Compact, usageSpare[:drop]...)
 	}
 	return rows
 }
@@ -273,18 +273,18 @@ const (
 
 // lay lays out the rows, with keys of at most room columns.
 func (r *usageScreen) lay(room int, figure func(int) string, drop ...int) []string {
-	t := table{left: []bool{true, false, false, false, false, false, false}}
-	t.row(string(r.By), "calls", "input", "cached", "output", "cost", "without")
+	t := Table{Left: []bool{true, false, false, false, false, false, false}}
+	t.Row(string(r.By), "calls", "input", "cached", "output", "cost", "without")
 	for i, row := range append(slices.Clip(r.Rows), r.Total) {
-		cost, without := money(row.Cost), money(row.Without)
+		cost, without := Money(row.Cost), Money(row.Without)
 		if row.Cost == 0 && len(row.UnknownModels) > 0 {
 			cost, without = "?", "?"
 		}
-		t.row(r.key(i, room), thousands(row.Calls), figure(row.Input), percent(row.CacheRead, row.Input), figure(row.Output), cost, without)
+		t.Row(r.key(i, room), Thousands(row.Calls), figure(row.Input), Percent(row.CacheRead, row.Input), figure(row.Output), cost, without)
 	}
-	t.narrow(0, drop...)
+	t.Narrow(0, drop...)
 	var b bytes.Buffer
-	t.writeTo(&b)
+	t.Draw(&b)
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
@@ -301,17 +301,17 @@ func keyOf(by usage.By, r *usage.Row) string {
 
 func widest(lines []string) (n int) {
 	for _, line := range lines {
-		n = max(n, cells(line))
+		n = max(n, Cells(line))
 	}
 	return n
 }
 
 // shorten cuts a name to at most room columns: at its end, or of a path at its beginning.
 func shorten(name string, room int, path bool) string {
-	if !path || cells(name) <= room {
-		return clipCells(name, max(1, room))
+	if !path || Cells(name) <= room {
+		return Clip(name, max(1, room))
 	}
-	for cells(name) > max(0, room-1) {
+	for Cells(name) > max(0, room-1) {
 		_, n := utf8.DecodeRuneInString(name)
 		name = name[n:]
 	}
@@ -320,13 +320,13 @@ func shorten(name string, room int, path bool) string {
 
 // costBar draws a bar of a row's cost followed, lighter, by a bar of what it
 // saved.
-func costBar(r *usage.Row, most float64, width int, s style) string {
+func costBar(r *usage.Row, most float64, width int, s Style) string {
 	scaled := func(d float64) int { return int(d/most*float64(width) + .5) }
 	paid, all := scaled(r.Cost), scaled(max(r.Cost, r.Without))
 	if r.Cost > 0 {
 		paid = max(1, paid)
 	}
-	return s.code("36", strings.Repeat("█", paid)) + s.code("2", strings.Repeat("░", max(0, all-paid)))
+	return s.Code("36", strings.Repeat("█", paid)) + s.Code("2", strings.Repeat("░", max(0, all-paid)))
 }
 
 // warned begins a note about something that is wrong.
@@ -340,12 +340,12 @@ func usageNotes(b *bytes.Buffer, r *usage.Report) {
 	case t.LeftOut == 0:
 		fmt.Fprintln(b, "everything was sent; costs are estimates")
 	case saved < 0:
-		fmt.Fprintf(b, "%s tokens were not sent, which cost about %s more\n", thousands(t.LeftOut), money(-saved))
+		fmt.Fprintf(b, "%s tokens were not sent, which cost about %s more\n", Thousands(t.LeftOut), Money(-saved))
 	default:
-		fmt.Fprintf(b, "%s tokens were not sent, which saved about %s (%.0f%%)\n", thousands(t.LeftOut), money(saved), 100*saved/t.Without)
+		fmt.Fprintf(b, "%s tokens were not sent, which saved about %s (%.0f%%)\n", Thousands(t.LeftOut), Money(saved), 100*saved/t.Without)
 	}
 	if t.Summaries > 0 {
-		fmt.Fprintf(b, "summaries cost %s more\n", money(t.Summaries))
+		fmt.Fprintf(b, "summaries cost %s more\n", Money(t.Summaries))
 	}
 	if r.Oldest != "" {
 		when := r.Newest
@@ -358,10 +358,10 @@ func usageNotes(b *bytes.Buffer, r *usage.Report) {
 		fmt.Fprintln(b, warned+"no price is known of "+strings.Join(named3(t.UnknownModels), ", ")+": their calls are in no sum of money; --models adds prices")
 	}
 	if t.Failed > 0 {
-		fmt.Fprintln(b, warned+things(t.Failed, "call")+" failed")
+		fmt.Fprintln(b, warned+Things(t.Failed, "call")+" failed")
 	}
 	if t.Unreported > 0 {
-		fmt.Fprintln(b, warned+"of "+things(t.Unreported, "call")+" the provider reported no usage: their prompts are counted here, their output is unknown")
+		fmt.Fprintln(b, warned+"of "+Things(t.Unreported, "call")+" the provider reported no usage: their prompts are counted here, their output is unknown")
 	}
 }
 
@@ -374,7 +374,7 @@ func named3(models []string) (out []string) {
 		if m == "" {
 			m = "(no name)"
 		}
-		out = append(out, oneLine(m, 60))
+		out = append(out, OneLine(m, 60))
 	}
 	return out
 }

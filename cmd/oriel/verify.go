@@ -34,8 +34,8 @@ with 1 if anything is wrong.`,
 		checking := false
 		err := data.with(cmd.Context(), func(s tenantStore) error {
 			checking = true
-			p := newProgress(cmd.ErrOrStderr(), "verifying")
-			p.watch(func() (int64, int64) { return 0, 0 })
+			p := NewProgress(cmd.ErrOrStderr(), "verifying")
+			p.Watch(func() (int64, int64) { return 0, 0 })
 			err := s.Verify(cmd.Context(), func(found timeline.Problem) {
 				result.Found++
 				if len(result.Problems) == maxShown {
@@ -47,7 +47,7 @@ with 1 if anything is wrong.`,
 				}
 				result.Problems = append(result.Problems, one)
 			})
-			p.end()
+			p.End()
 			if err != nil {
 				return &failure{err}
 			}
@@ -104,13 +104,13 @@ func tellVerified(out io.Writer, result *verified, err error, asJSON bool) error
 			if where != "" {
 				where += ": "
 			}
-			fmt.Fprintf(out, "%s%s\n", where, oneLine(p.What, 200))
+			fmt.Fprintf(out, "%s%s\n", where, OneLine(p.What, 200))
 		}
 		if result.OK {
-			fmt.Fprintf(out, "all is well: %s, %s in %s\n", plural(int(result.Messages), "message", "messages"), size(result.Bytes), plural(int(result.Contents), "content", "contents"))
+			fmt.Fprintf(out, "all is well: %s, %s in %s\n", Plural(int(result.Messages), "message", "messages"), Bytes(result.Bytes), Plural(int(result.Contents), "content", "contents"))
 		}
 	}
-	found := fmt.Sprintf("%s: restore a backup, or export what is intact", plural(result.Found, "thing is wrong with the history", "things are wrong with the history"))
+	found := fmt.Sprintf("%s: restore a backup, or export what is intact", Plural(result.Found, "thing is wrong with the history", "things are wrong with the history"))
 	switch {
 	case err != nil && result.Found > 0:
 		return &failure{fmt.Errorf("%s; not everything could be checked: %w", found, err)}

@@ -57,20 +57,20 @@ JSON. $ORIEL_KERNEL chooses the first two. oriel --version prints the version al
 			return printJSON(cmd.OutOrStdout(), b)
 		}
 		var out bytes.Buffer
-		t := table{left: []bool{true, true}}
-		t.row("oriel", b.Version)
+		t := Table{Left: []bool{true, true}}
+		t.Row("oriel", b.Version)
 		if b.Commit != "" {
 			commit := b.Commit
 			if b.Dirty {
 				commit += ", and changes since"
 			}
-			t.row("commit", commit)
-			t.row("date", b.Date)
+			t.Row("commit", commit)
+			t.Row("date", b.Date)
 		}
-		t.row("go", b.Go)
-		t.row("platform", b.Platform)
-		t.row("kernels", b.Kernels.String())
-		t.writeTo(&out)
+		t.Row("go", b.Go)
+		t.Row("platform", b.Platform)
+		t.Row("kernels", b.Kernels.String())
+		t.Draw(&out)
 		_, err := cmd.OutOrStdout().Write(out.Bytes())
 		return err
 	}
