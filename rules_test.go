@@ -33,6 +33,7 @@ var layers = []string{
 	"internal/lines",
 	"internal/number",
 	"internal/near",
+	"internal/term",
 	"internal/directive",
 	"internal/slots",
 	"internal/quote",

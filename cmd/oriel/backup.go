@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline/postgres"
 )
 
@@ -44,7 +45,7 @@ FILE work on the copy. To restore, put the copy into the data folder as oriel.db
 		}
 		var bytes int64
 		err = data.with(cmd.Context(), func(s tenantStore) error {
-			p := NewProgress(cmd.ErrOrStderr(), "copying")
+			p := term.NewProgress(cmd.ErrOrStderr(), "copying")
 			p.Watch(func() (int64, int64) { return fileSize(path), fileSize(from) })
 			err := s.Backup(cmd.Context(), path)
 			p.End()
@@ -60,7 +61,7 @@ FILE work on the copy. To restore, put the copy into the data folder as oriel.db
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), map[string]any{"file": path, "bytes": bytes})
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", OneLine(path, maxError), Bytes(bytes))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", term.OneLine(path, maxError), term.Bytes(bytes))
 		return err
 	}
 	return cmd

@@ -14,6 +14,7 @@ import (
 	"github.com/oriel-context/oriel/internal/eval"
 	"github.com/oriel-context/oriel/internal/importer"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -199,7 +200,7 @@ func completeConversation(cmd *cobra.Command, _ []string, begun string) ([]cobra
 		all, err := report.Conversations(cmd.Context(), s, s.tenant)
 		for i := range all {
 			if name := all[i].Name; strings.HasPrefix(name, begun) && harmless(name) {
-				found = append(found, cobra.CompletionWithDesc(name, fmt.Sprintf("%s, %s", Plural(int(all[i].Head.Depth), "message", "messages"), all[i].Said.UTC().Format("2006-01-02"))))
+				found = append(found, cobra.CompletionWithDesc(name, fmt.Sprintf("%s, %s", term.Plural(int(all[i].Head.Depth), "message", "messages"), all[i].Said.UTC().Format("2006-01-02"))))
 			}
 		}
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -72,10 +73,10 @@ Tokens and keys are never printed.`,
 			}{l.File, l.Values()})
 		}
 		var b bytes.Buffer
-		t := Table{Left: []bool{true, true, true}}
+		t := term.Table{Left: []bool{true, true, true}}
 		t.Row("key", "value", "source")
 		for _, v := range l.Values() {
-			t.Row(v.Key, OneLine(v.Text, 100), strings.TrimSpace(v.Kind+" "+v.Where))
+			t.Row(v.Key, term.OneLine(v.Text, 100), strings.TrimSpace(v.Kind+" "+v.Where))
 		}
 		t.Draw(&b)
 		_, err = cmd.OutOrStdout().Write(b.Bytes())

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 func consoleCommand() *cobra.Command {
@@ -79,7 +80,7 @@ opens nothing.
 		case other != "" && only:
 			return &failure{fmt.Errorf("the server at %s has another history, %s: without --print, this command runs a server of its own", at, other)}
 		case only:
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), Printable(address))
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), term.Printable(address))
 			return err
 		case other != "":
 			if at, err = unusedAddress(); err != nil {
@@ -134,7 +135,7 @@ func otherHistory(ctx context.Context, server *topClient, data *history) (string
 	case inDatabase || theirs["data"] == "" || database == "" && mayBeFolder(folder, theirs["data"]):
 		return "", nil
 	}
-	return OneLine(theirs["data"], maxError), nil
+	return term.OneLine(theirs["data"], maxError), nil
 }
 
 // mayBeFolder reports whether a folder may be the one that another process calls theirs, whose
@@ -163,13 +164,13 @@ func unusedAddress() (string, error) {
 
 // openPage opens an address in the browser of this machine.
 func openPage(cmd *cobra.Command, address string) error {
-	fmt.Fprintln(cmd.OutOrStdout(), Printable(address))
+	fmt.Fprintln(cmd.OutOrStdout(), term.Printable(address))
 	argv := browserFor(runtime.GOOS, address, os.Getenv)
 	if argv == nil {
 		return nil // the address was printed
 	}
 	if err := exec.CommandContext(cmd.Context(), argv[0], argv[1:]...).Run(); err != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: no browser was opened (%s): open the address yourself\n", OneLine(err.Error(), 200))
+		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: no browser was opened (%s): open the address yourself\n", term.OneLine(err.Error(), 200))
 	}
 	return nil
 }

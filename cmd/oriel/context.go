@@ -16,6 +16,7 @@ import (
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/report/composition"
 	"github.com/oriel-context/oriel/internal/report/usage"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 func contextCommand() *cobra.Command {
@@ -65,7 +66,7 @@ its id, or "last", the default: oriel show CONVERSATION --calls lists them.`,
 			if err != nil {
 				return err
 			}
-			return Paged(cmd.OutOrStdout(), func(out io.Writer, sc Screen) error {
+			return term.Paged(cmd.OutOrStdout(), func(out io.Writer, sc term.Screen) error {
 				_, err := out.Write(drawContext(w, short.of(w.Conversation), sc.Style, cmp.Or(sc.Width, 80)))
 				return err
 			})
@@ -140,27 +141,27 @@ const maxNames = 5
 
 // drawContext shows a window to a person, in lines of at most width columns. name is the
 // conversation as other commands accept it.
-func drawContext(w *composition.Window, name string, s Style, width int) []byte {
+func drawContext(w *composition.Window, name string, s term.Style, width int) []byte {
 	var b bytes.Buffer
 	line := func(format string, args ...any) {
-		paragraph(&b, Screen{Width: width}, "%s", OneLine(fmt.Sprintf(format, args...), 1<<10))
+		paragraph(&b, term.Screen{Width: width}, "%s", term.OneLine(fmt.Sprintf(format, args...), 1<<10))
 	}
-	for _, l := range Wrap(fmt.Sprintf("%s · call %d · %s · %s", wholeID(name), w.Number, w.Time.Local().Format("2 Jan 15:04"), OneLine(w.Model, 60)), width, 0) {
+	for _, l := range term.Wrap(fmt.Sprintf("%s · call %d · %s · %s", wholeID(name), w.Number, w.Time.Local().Format("2 Jan 15:04"), term.OneLine(w.Model, 60)), width, 0) {
 		b.WriteString(s.Bold(l) + "\n")
 	}
-	head := fmt.Sprintf("%s of %s tokens (%s)", Thousands(w.Tokens), Thousands(w.Window), Percent(w.Tokens, w.Window))
+	head := fmt.Sprintf("%s of %s tokens (%s)", term.Thousands(w.Tokens), term.Thousands(w.Window), term.Percent(w.Tokens, w.Window))
 	if w.Reported > 0 {
-		head += fmt.Sprintf("; the provider counted %s", Thousands(w.Reported))
+		head += fmt.Sprintf("; the provider counted %s", term.Thousands(w.Reported))
 	}
 	line("%s", head)
 	switch {
 	case w.LeftOut > 0:
-		fmt.Fprintf(&b, "%s left out: %s\n", Thousands(w.LeftOut), wholeID(shellLine([]string{"oriel", "show", name, "--plan"})))
+		fmt.Fprintf(&b, "%s left out: %s\n", term.Thousands(w.LeftOut), wholeID(shellLine([]string{"oriel", "show", name, "--plan"})))
 	case w.Profile != "":
 		line("everything that came was sent")
 	}
 	if w.Budget > 0 && w.Budget < w.Limit {
-		line("profile %s cuts above %s tokens, marked ┊: this is %s of that", w.Profile, Thousands(w.Budget), Percent(w.Tokens, w.Budget))
+		line("profile %s cuts above %s tokens, marked ┊: this is %s of that", w.Profile, term.Thousands(w.Budget), term.Percent(w.Tokens, w.Budget))
 	}
 	b.WriteString("\n" + stacked(w, s, width) + "\n\n")
 	kindRows(&b, w, s, width)
@@ -170,7 +171,7 @@ func drawContext(w *composition.Window, name string, s Style, width int) []byte 
 }
 
 // stacked draws the window as one bar, with a mark where the profile cuts.
-func stacked(w *composition.Window, s Style, width int) string {
+func stacked(w *composition.Window, s term.Style, width int) string {
 	var out strings.Builder
 	signs := []string{"█", "▓", "▒"}
 	run, done, k := 0, 0, 0
@@ -196,7 +197,7 @@ func stacked(w *composition.Window, s Style, width int) string {
 }
 
 // kindRows lists the kinds, and the names of each.
-func kindRows(b *bytes.Buffer, w *composition.Window, s Style, width int) {
+func kindRows(b *bytes.Buffer, w *composition.Window, s term.Style, width int) {
 	type group struct {
 		composition.Share
 		names []composition.Share
@@ -218,7 +219,7 @@ func kindRows(b *bytes.Buffer, w *composition.Window, s Style, width int) {
 	}
 	room := max(16, min(36, width-36))
 	row := func(name string, tokens int, share float64) string {
-		return fmt.Sprintf("%s %9s %6s", Pad(Clip(name, room), room), Thousands(tokens), fmt.Sprintf("%.1f%%", 100*share))
+		return fmt.Sprintf("%s %9s %6s", term.Pad(term.Clip(name, room), room), term.Thousands(tokens), fmt.Sprintf("%.1f%%", 100*share))
 	}
 	for _, g := range groups {
 		look := kindLook[g.Kind]
@@ -227,7 +228,7 @@ func kindRows(b *bytes.Buffer, w *composition.Window, s Style, width int) {
 			fmt.Fprintln(b, text)
 			continue
 		}
-		fmt.Fprintf(b, "%s  %s\n", text, s.Code(look.colour, Bar(g.Tokens, most, max(0, width-Cells(text)-2))))
+		fmt.Fprintf(b, "%s  %s\n", text, s.Code(look.colour, term.Bar(g.Tokens, most, max(0, width-term.Cells(text)-2))))
 		for i, k := range g.names {
 			if i == maxNames && len(g.names) > maxNames+1 {
 				rest := composition.Share{}
@@ -244,7 +245,7 @@ func kindRows(b *bytes.Buffer, w *composition.Window, s Style, width int) {
 
 // shareName returns the name of a row below a kind.
 func shareName(k *composition.Share, room int) string {
-	name := OneLine(k.Name, 1<<10)
+	name := term.OneLine(k.Name, 1<<10)
 	switch {
 	case name == "" && k.Kind == composition.Tools:
 		name = "the agent's own"
@@ -254,8 +255,8 @@ func shareName(k *composition.Share, room int) string {
 	if k.Kind == composition.Memory {
 		return "  " + shorten(name, room-2, true)
 	}
-	count := fmt.Sprintf(" (%s)", Thousands(k.Count))
-	return "  " + Clip(name, room-2-len(count)) + count
+	count := fmt.Sprintf(" (%s)", term.Thousands(k.Count))
+	return "  " + term.Clip(name, room-2-len(count)) + count
 }
 
 // The columns of what a thing is, and the fewest for its words.
@@ -265,7 +266,7 @@ const (
 )
 
 // largestRows lists the largest single things.
-func largestRows(b *bytes.Buffer, w *composition.Window, s Style, width int) {
+func largestRows(b *bytes.Buffer, w *composition.Window, s term.Style, width int) {
 	fmt.Fprintf(b, "\n%s\n", s.Bold("largest"))
 	for _, t := range w.Largest {
 		what := strings.TrimSuffix(kindLook[t.Kind].name, "s")
@@ -276,26 +277,26 @@ func largestRows(b *bytes.Buffer, w *composition.Window, s Style, width int) {
 			what = kindLook[t.Kind].name
 		}
 		if t.Name != "" {
-			what += " " + OneLine(t.Name, 40)
+			what += " " + term.OneLine(t.Name, 40)
 		}
 		id := ""
 		if t.ID > 0 {
 			id = fmt.Sprintf("#%d", t.ID)
 		}
-		text := fmt.Sprintf("%9s %6s %6s  ", Thousands(t.Tokens), fmt.Sprintf("%.1f%%", 100*t.Share), id)
-		text += Pad(Clip(what, min(nameRoom, width-len(text))), nameRoom)
-		words := strings.TrimSpace(OneLine(t.Text, 400))
-		if room := width - Cells(text) - 2; room < leastRoom || words == "" {
+		text := fmt.Sprintf("%9s %6s %6s  ", term.Thousands(t.Tokens), fmt.Sprintf("%.1f%%", 100*t.Share), id)
+		text += term.Pad(term.Clip(what, min(nameRoom, width-len(text))), nameRoom)
+		words := strings.TrimSpace(term.OneLine(t.Text, 400))
+		if room := width - term.Cells(text) - 2; room < leastRoom || words == "" {
 			text = strings.TrimRight(text, " ")
 		} else {
-			text += "  " + s.Code("2", Clip(words, room))
+			text += "  " + s.Code("2", term.Clip(words, room))
 		}
 		fmt.Fprintln(b, text)
 	}
 }
 
 // unusedRows lists the tools that nobody used.
-func unusedRows(b *bytes.Buffer, w *composition.Window, s Style, width int) {
+func unusedRows(b *bytes.Buffer, w *composition.Window, s term.Style, width int) {
 	if len(w.Unused) == 0 {
 		return
 	}
@@ -312,26 +313,26 @@ func unusedRows(b *bytes.Buffer, w *composition.Window, s Style, width int) {
 			servers[t.Server], order = v, append(order, t.Server)
 		}
 		v.tokens += t.Tokens
-		name := OneLine(t.Name, 60)
+		name := term.OneLine(t.Name, 60)
 		if t.Server != "" {
-			name = strings.TrimPrefix(name, "mcp__"+OneLine(t.Server, 60)+"__")
+			name = strings.TrimPrefix(name, "mcp__"+term.OneLine(t.Server, 60)+"__")
 		}
-		v.names = append(v.names, fmt.Sprintf("%s %s", name, Thousands(t.Tokens)))
+		v.names = append(v.names, fmt.Sprintf("%s %s", name, term.Thousands(t.Tokens)))
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(servers[b].tokens, servers[a].tokens) })
 	fmt.Fprintf(b, "\n%s\n", s.Bold("never used"))
-	for _, l := range Wrap(fmt.Sprintf("%s, sent with %s: %s tokens each time, %s in all", Plural(len(w.Unused), "tool", "tools"),
-		map[bool]string{true: "the only call", false: "all " + Thousands(w.UnusedCalls) + " calls"}[w.UnusedCalls == 1], Thousands(tokens), Thousands(tokens*w.UnusedCalls)), width, 0) {
+	for _, l := range term.Wrap(fmt.Sprintf("%s, sent with %s: %s tokens each time, %s in all", term.Plural(len(w.Unused), "tool", "tools"),
+		map[bool]string{true: "the only call", false: "all " + term.Thousands(w.UnusedCalls) + " calls"}[w.UnusedCalls == 1], term.Thousands(tokens), term.Thousands(tokens*w.UnusedCalls)), width, 0) {
 		fmt.Fprintln(b, l)
 	}
 	for _, name := range order {
 		v := servers[name]
-		title := "MCP server " + OneLine(name, 60)
+		title := "MCP server " + term.OneLine(name, 60)
 		if name == "" {
 			title = "the agent's own"
 		}
-		title += fmt.Sprintf(" (%d), %s tokens: ", len(v.names), Thousands(v.tokens))
-		for _, l := range Wrap("  "+title+strings.Join(v.names, ", "), width, 4) {
+		title += fmt.Sprintf(" (%d), %s tokens: ", len(v.names), term.Thousands(v.tokens))
+		for _, l := range term.Wrap("  "+title+strings.Join(v.names, ", "), width, 4) {
 			fmt.Fprintln(b, s.Code("2", l))
 		}
 	}

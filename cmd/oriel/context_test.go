@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel/internal/report/composition"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // The picture of a window fits the terminal, but for the command that shows what was left
@@ -30,13 +31,13 @@ func TestContextFits(t *testing.T) {
 			w.Largest = append(w.Largest, composition.Thing{Kind: rapid.SampledFrom(kinds).Draw(t, "thing"), Name: name.Draw(t, "name"), ID: 1234, Tokens: some.Draw(t, "thing's tokens"), Share: 1, Text: name.Draw(t, "text")})
 			w.Unused = append(w.Unused, composition.Tool{Name: name.Draw(t, "tool"), Server: rapid.SampledFrom([]string{"", "github", "a server"}).Draw(t, "server"), Tokens: some.Draw(t, "tool's tokens")})
 		}
-		text := string(drawContext(w, w.Conversation, Style{}, width))
+		text := string(drawContext(w, w.Conversation, term.Style{}, width))
 		if err := actsOnNothing(text); err != nil || !utf8.ValidString(text) {
 			t.Fatalf("%v in %q", err, text)
 		}
 		for line := range strings.Lines(text) {
 			line = strings.TrimSuffix(line, "\n")
-			if n := Cells(line); n > width && !strings.Contains(line, "left out: oriel show") {
+			if n := term.Cells(line); n > width && !strings.Contains(line, "left out: oriel show") {
 				t.Fatalf("%d columns, want at most %d: %q", n, width, line)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
@@ -131,7 +132,7 @@ type shortIDs map[string]string
 // shortIDsFor shortens the ids of all conversations of the history if out is a terminal.
 // Others are shown whole ids.
 func shortIDsFor(ctx context.Context, out io.Writer, s tenantStore) (shortIDs, error) {
-	if !IsTerminal(out) {
+	if !term.IsTerminal(out) {
 		return nil, nil
 	}
 	all, err := s.Conversations(ctx, s.tenant)
@@ -168,11 +169,11 @@ func titleOf(ctx context.Context, s tenantStore, name string) (string, error) {
 // titled returns an id with as much of a title as fits into width columns. It shortens no id,
 // and leaves a title out of which only a few letters would be seen.
 func titled(id, title string, width int) string {
-	left := width - Cells(id) - len("  ")
-	if title == "" || left < min(8, Cells(title)) {
+	left := width - term.Cells(id) - len("  ")
+	if title == "" || left < min(8, term.Cells(title)) {
 		return id
 	}
-	return id + "  " + Clip(title, left)
+	return id + "  " + term.Clip(title, left)
 }
 
 // printList prints conversations; short has their ids for terminals.
@@ -184,20 +185,20 @@ func (o *listFlags) printList(out io.Writer, list []report.Conversation, more in
 		}
 		return nil
 	}
-	_, err := out.Write(drawList(list, more, short, ScreenOf(out).Width))
+	_, err := out.Write(drawList(list, more, short, term.ScreenOf(out).Width))
 	return err
 }
 
 // drawList draws conversations in lines of at most width columns, or as wide as they are if
 // that is 0.
 func drawList(list []report.Conversation, more int, short shortIDs, width int) []byte {
-	t := Table{Left: []bool{false, true, true, false, false, false, true, true, true}}
+	t := term.Table{Left: []bool{false, true, true, false, false, false, true, true, true}}
 	t.Row("", "id", "last", "messages", "tokens", "cost", "model", "project", "title")
 	now := time.Now()
 	for i := range list {
 		c := &list[i]
-		t.Row(strconv.Itoa(c.Row), short.of(c.ID), Ago(c.Last, now), Thousands(int(c.Messages)), Roughly(c.Tokens), costOf(c),
-			OneLine(shortModel(c.Model), 20), OneLine(shortProject(c.Project), 20), cmp.Or(OneLine(c.Title, 200), "(no words of a person)"))
+		t.Row(strconv.Itoa(c.Row), short.of(c.ID), term.Ago(c.Last, now), term.Thousands(int(c.Messages)), term.Roughly(c.Tokens), costOf(c),
+			term.OneLine(shortModel(c.Model), 20), term.OneLine(shortProject(c.Project), 20), cmp.Or(term.OneLine(c.Title, 200), "(no words of a person)"))
 	}
 	if width > 0 {
 		if width < 60 {
@@ -210,7 +211,7 @@ func drawList(list []report.Conversation, more int, short shortIDs, width int) [
 	var b bytes.Buffer
 	t.Draw(&b)
 	if more > 0 {
-		fmt.Fprintf(&b, "\n%s more: --limit %d lists all, --search, --project and --since choose\n", Thousands(more), more+len(list))
+		fmt.Fprintf(&b, "\n%s more: --limit %d lists all, --search, --project and --since choose\n", term.Thousands(more), more+len(list))
 	}
 	return b.Bytes()
 }
@@ -233,9 +234,9 @@ func priced(sum float64, unknown []string) string {
 	case len(unknown) > 0 && sum == 0:
 		return "?"
 	case len(unknown) > 0:
-		return Money(sum) + "+"
+		return term.Money(sum) + "+"
 	}
-	return Money(sum)
+	return term.Money(sum)
 }
 
 // dated is the date at the end of a model's name.
@@ -272,7 +273,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 // commands that list or count do not fail because of it.
 func tolerateNone(cmd *cobra.Command, err error) error {
 	if errors.Is(err, errNoHistory) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: %s\n", OneLine(err.Error(), maxError))
+		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: %s\n", term.OneLine(err.Error(), maxError))
 		return nil
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/copier"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -112,17 +113,17 @@ func openPlace(ctx context.Context, place string, read bool) (timeline.Whole, er
 }
 
 func copyHistory(cmd *cobra.Command, from, to timeline.Whole, asJSON bool) error {
-	p := NewProgress(cmd.ErrOrStderr(), "copying")
+	p := term.NewProgress(cmd.ErrOrStderr(), "copying")
 	done, err := copier.Copy(cmd.Context(), from, to, copier.Options{Progress: p.Update})
 	p.End()
 	if err != nil {
-		return &failure{fmt.Errorf("%w: %s were copied before; the next run goes on there", err, Plural(done.Messages, "message", "messages"))}
+		return &failure{fmt.Errorf("%w: %s were copied before; the next run goes on there", err, term.Plural(done.Messages, "message", "messages"))}
 	}
-	p = NewProgress(cmd.ErrOrStderr(), "comparing")
+	p = term.NewProgress(cmd.ErrOrStderr(), "comparing")
 	found := 0
 	err = copier.Compare(cmd.Context(), from, to, p.Update, func(difference string) {
 		if found++; found <= maxShown {
-			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: %s\n", OneLine(difference, maxError))
+			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: %s\n", term.OneLine(difference, maxError))
 		}
 	})
 	p.End()
@@ -133,8 +134,8 @@ func copyHistory(cmd *cobra.Command, from, to timeline.Whole, asJSON bool) error
 	if asJSON {
 		err = printJSON(cmd.OutOrStdout(), info)
 	} else {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, %s copied, %s were there\n", Plural(info.Conversations, "conversation", "conversations"), Plural(info.Messages, "message", "messages"),
-			Plural(info.Skipped, "conversation", "conversations"))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, %s copied, %s were there\n", term.Plural(info.Conversations, "conversation", "conversations"), term.Plural(info.Messages, "message", "messages"),
+			term.Plural(info.Skipped, "conversation", "conversations"))
 	}
 	if err != nil || found == 0 {
 		if err == nil && !asJSON {
@@ -142,5 +143,5 @@ func copyHistory(cmd *cobra.Command, from, to timeline.Whole, asJSON bool) error
 		}
 		return err
 	}
-	return &failure{fmt.Errorf("%s: if the source was written to meanwhile, run it again", Plural(found, "difference", "differences"))}
+	return &failure{fmt.Errorf("%s: if the source was written to meanwhile, run it again", term.Plural(found, "difference", "differences"))}
 }

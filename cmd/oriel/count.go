@@ -13,6 +13,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/bpe"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
@@ -73,7 +74,7 @@ With --text the input is plain text, and one number is printed.`,
 		}
 		learnt, err := history.calibration()
 		if err != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", OneLine(err.Error(), maxError))
+			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", term.OneLine(err.Error(), maxError))
 		}
 		r, err := countBody(models, learnt, data, body, model)
 		if err != nil {
@@ -82,7 +83,7 @@ With --text the input is plain text, and one number is printed.`,
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), r)
 		}
-		return r.writeTo(cmd.OutOrStdout(), StyleOf(cmd.OutOrStdout()))
+		return r.writeTo(cmd.OutOrStdout(), term.StyleOf(cmd.OutOrStdout()))
 	}
 	return cmd
 }
@@ -183,30 +184,30 @@ func countBody(models *token.Models, learnt *token.Calibration, data []byte, f w
 	return r, nil
 }
 
-func (r *countReport) writeTo(out io.Writer, s Style) error {
+func (r *countReport) writeTo(out io.Writer, s term.Style) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s tokens (%s", s.Bold(Thousands(r.Total)), r.Accuracy)
+	fmt.Fprintf(&b, "%s tokens (%s", s.Bold(term.Thousands(r.Total)), r.Accuracy)
 	if r.Error > 0 {
 		fmt.Fprintf(&b, ", ±%.1f%%", 100*r.Error)
 	}
 	b.WriteString(")")
 	if r.Model != "" {
-		fmt.Fprintf(&b, " for %s", OneLine(r.Model, 60))
+		fmt.Fprintf(&b, " for %s", term.OneLine(r.Model, 60))
 		if !r.Known {
 			b.WriteString(", a model that the table does not know: a careful guess")
 		}
 	}
 	if r.Known && r.Window > 0 {
-		fmt.Fprintf(&b, ", %.1f%% of its window of %s", 100*float64(r.Total)/float64(r.Window), Thousands(r.Window))
+		fmt.Fprintf(&b, ", %.1f%% of its window of %s", 100*float64(r.Total)/float64(r.Window), term.Thousands(r.Window))
 	}
 	b.WriteString("\n\n")
 	largest := max(r.System, r.Tools, r.Overhead)
 	for _, m := range r.Messages {
 		largest = max(largest, m.Tokens)
 	}
-	t := Table{Left: []bool{false, true, false, true, true}}
+	t := term.Table{Left: []bool{false, true, false, true, true}}
 	row := func(index, what string, n int, says string) {
-		t.Row(index, what, Thousands(n), Bar(n, largest, 24), says)
+		t.Row(index, what, term.Thousands(n), term.Bar(n, largest, 24), says)
 	}
 	if r.System > 0 || !slices.ContainsFunc(r.Messages, func(m messageCount) bool { return m.Role == chat.System || m.Role == chat.Developer }) {
 		row("", "system", r.System, "") // otherwise it is among the messages
@@ -217,7 +218,7 @@ func (r *countReport) writeTo(out io.Writer, s Style) error {
 		if m.Type != "" && m.Type != "message" {
 			what = m.Type
 		}
-		row(strconv.Itoa(m.Index), OneLine(what, 24), m.Tokens, r.says[m.Index])
+		row(strconv.Itoa(m.Index), term.OneLine(what, 24), m.Tokens, r.says[m.Index])
 	}
 	row("", "overhead", r.Overhead, "")
 	t.Draw(&b)

@@ -19,6 +19,7 @@ import (
 	"github.com/oriel-context/oriel/internal/near"
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -96,7 +97,7 @@ func orTenants(all []string) string {
 	if n := len(all) - most; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
-	return OneLine(text, maxError)
+	return term.OneLine(text, maxError)
 }
 
 // storeFlag is the flag --store. It does not show its value, which may have a password.
@@ -418,7 +419,7 @@ func nearNames(name string, names []string) []string {
 	found := near.Names(name, names)
 	var out []string
 	for _, n := range found[:min(3, len(found))] {
-		out = append(out, fmt.Sprintf("%q", OneLine(n, 60)))
+		out = append(out, fmt.Sprintf("%q", term.OneLine(n, 60)))
 	}
 	return out
 }
@@ -428,7 +429,7 @@ func nearNames(name string, names []string) []string {
 func oneConversation(least, most int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return fmt.Errorf("%s: give %s; see %s --help", Plural(len(args), "argument", "arguments"), names, cmd.CommandPath())
+			return fmt.Errorf("%s: give %s; see %s --help", term.Plural(len(args), "argument", "arguments"), names, cmd.CommandPath())
 		}
 		return nil
 	}

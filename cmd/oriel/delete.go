@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // deletedInfo is the JSON form of a deletion.
@@ -48,7 +49,7 @@ list or "last" is not enough.
 			if err != nil {
 				return err
 			}
-			if _, row := report.Row(args[0]); row && c.Name != args[0] && (yes || !IsTerminal(cmd.InOrStdin())) {
+			if _, row := report.Row(args[0]); row && c.Name != args[0] && (yes || !term.IsTerminal(cmd.InOrStdin())) {
 				return fmt.Errorf("nothing was deleted: %s may be another conversation in a moment: give the id %s", args[0], wholeID(c.Name))
 			}
 			title, err := titleOf(cmd.Context(), s, c.Name)
@@ -56,10 +57,10 @@ list or "last" is not enough.
 				return err
 			}
 			what := wholeID(c.Name)
-			if title = OneLine(title, 60); title != "" {
+			if title = term.OneLine(title, 60); title != "" {
 				what = fmt.Sprintf("“%s” (%s)", title, what)
 			}
-			question := fmt.Sprintf("Delete %s with %s permanently?", what, Plural(int(c.Head.Depth), "message", "messages"))
+			question := fmt.Sprintf("Delete %s with %s permanently?", what, term.Plural(int(c.Head.Depth), "message", "messages"))
 			if err := confirmDelete(cmd, yes, question); err != nil {
 				return err
 			}
@@ -70,7 +71,7 @@ list or "last" is not enough.
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), deletedInfo{c.Name, gone.Messages, gone.Contents, gone.Records, gone.Bytes, gone.Pending})
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "deleted %s: %s, %s of content\n", wholeID(c.Name), Plural(gone.Messages, "message", "messages"), Bytes(gone.Bytes))
+			fmt.Fprintf(cmd.OutOrStdout(), "deleted %s: %s, %s of content\n", wholeID(c.Name), term.Plural(gone.Messages, "message", "messages"), term.Bytes(gone.Bytes))
 			if gone.Pending {
 				fmt.Fprintln(cmd.OutOrStdout(), pendingNote)
 			}
@@ -85,7 +86,7 @@ func confirmDelete(cmd *cobra.Command, yes bool, question string) error {
 	switch {
 	case yes:
 		return nil
-	case !IsTerminal(cmd.InOrStdin()):
+	case !term.IsTerminal(cmd.InOrStdin()):
 		return fmt.Errorf("nothing was deleted: without a terminal to ask at, give --yes")
 	case !confirmed(cmd, question):
 		return fmt.Errorf("nothing was deleted: answer y, or give --yes")
@@ -97,10 +98,10 @@ func confirmDelete(cmd *cobra.Command, yes bool, question string) error {
 // a terminal needs no confirmation.
 func confirmed(cmd *cobra.Command, question string) bool {
 	in := cmd.InOrStdin()
-	if !IsTerminal(in) {
+	if !term.IsTerminal(in) {
 		return true
 	}
-	lines := Wrap(question+" [y/N]", Width(cmd.ErrOrStderr())-1, 0)
+	lines := term.Wrap(question+" [y/N]", term.Width(cmd.ErrOrStderr())-1, 0)
 	fmt.Fprint(cmd.ErrOrStderr(), strings.Join(lines, "\n")+" ")
 	answer, err := interruptible(cmd.Context(), func() (string, error) { return bufio.NewReader(in).ReadString('\n') })
 	if err != nil && err != io.EOF {

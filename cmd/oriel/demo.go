@@ -22,6 +22,7 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/demo"
 	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // demoBudget is the window of the demonstration in tokens. It is small, so
@@ -61,7 +62,7 @@ keeps running afterwards until you interrupt it, so that you can look around.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 		defer stop()
-		watched := IsTerminal(cmd.OutOrStdout())
+		watched := term.IsTerminal(cmd.OutOrStdout())
 		s := newDemoScreen(cmd.OutOrStdout(), watched && !fast)
 		s.done = ctx.Done()
 		err := runDemo(ctx, s, listen, dir, watched && !exit)

@@ -9,13 +9,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/internal/demo"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/token"
 )
 
 // demoScreen draws the session, one line per call.
 type demoScreen struct {
 	out   io.Writer
-	style Style
+	style term.Style
 	width int
 	last  int // tokens of the last request
 	// next is when the next line may be shown, unless done is closed; zero if
@@ -35,7 +36,7 @@ const (
 const demoScale = 3.3 * demoBudget
 
 func newDemoScreen(out io.Writer, paced bool) *demoScreen {
-	s := &demoScreen{out: out, style: StyleOf(out), width: min(max(Width(out), 60), 140)}
+	s := &demoScreen{out: out, style: term.StyleOf(out), width: min(max(term.Width(out), 60), 140)}
 	if paced {
 		s.next = time.Now()
 	}
@@ -92,7 +93,7 @@ func (s *demoScreen) begin() {
 	for _, l := range fill("A coding agent hunts a flaky test: it sends its whole history with every call.", min(s.width, 80)) {
 		s.line("%s", s.style.Bold(l))
 	}
-	for _, l := range fill(fmt.Sprintf("The model gets a window of %s tokens. No key, no network; proxy, history and recall are the real ones, the model is built in and knows only what it is sent.", Thousands(demoBudget)), min(s.width, 80)) {
+	for _, l := range fill(fmt.Sprintf("The model gets a window of %s tokens. No key, no network; proxy, history and recall are the real ones, the model is built in and knows only what it is sent.", term.Thousands(demoBudget)), min(s.width, 80)) {
 		s.line("%s", l)
 	}
 	s.line("")
@@ -126,9 +127,9 @@ func (s *demoScreen) columns() (bar, label int) {
 // user shows the user's words and the fact in them that will matter.
 func (s *demoScreen) user(text, fact string) {
 	words := strings.Join(strings.Fields(text), " ")
-	s.line("%s", s.style.Code("1;36", OneLine("you ▸ "+words, s.width-1)))
+	s.line("%s", s.style.Code("1;36", term.OneLine("you ▸ "+words, s.width-1)))
 	if fact != "" {
-		s.line("      %s", s.style.Code("1;35", OneLine("… "+fact+" …", s.width-7)))
+		s.line("      %s", s.style.Code("1;35", term.OneLine("… "+fact+" …", s.width-7)))
 	}
 	s.pause(pauseUser)
 }
@@ -193,7 +194,7 @@ func (s *demoScreen) label(c *demo.Call, m demoMark, room int) string {
 	if room < 20 {
 		return ""
 	}
-	return s.style.Code(dim, OneLine(strings.Join(c.Does, ", "), room))
+	return s.style.Code(dim, term.OneLine(strings.Join(c.Does, ", "), room))
 }
 
 // kilo formats a number of tokens in thousands.
@@ -201,7 +202,7 @@ func kilo(n int) string { return fmt.Sprintf("%.1fk", float64(n)/1000) }
 
 // scene draws lines in a frame that is open to the right.
 func (s *demoScreen) scene(colour, title string, lines ...string) {
-	s.line("%s %s", s.style.Code(colour, "┌"), s.style.Code("1;"+colour, OneLine(title, s.width-3)))
+	s.line("%s %s", s.style.Code(colour, "┌"), s.style.Code("1;"+colour, term.OneLine(title, s.width-3)))
 	for _, l := range lines {
 		s.line("%s %s", s.style.Code(colour, "│"), l)
 	}
@@ -254,15 +255,15 @@ func (s *demoScreen) recalled(d *demoStory, c *demo.Call, bare string) {
 
 // undoing shows that a plan is undone.
 func (s *demoScreen) undoing(u *demoUndo) {
-	lines := s.wrapped("plan", fmt.Sprintf("%s removed %s from the view; the largest, of %s tokens:", u.plan, Plural(u.hidden, "message", "messages"), Thousands(demo.Tokens(u.text))))
-	lines = append(lines, s.style.Code(dim, "          "+OneLine(u.message, s.width-14)))
+	lines := s.wrapped("plan", fmt.Sprintf("%s removed %s from the view; the largest, of %s tokens:", u.plan, term.Plural(u.hidden, "message", "messages"), term.Thousands(demo.Tokens(u.text))))
+	lines = append(lines, s.style.Code(dim, "          "+term.OneLine(u.message, s.width-14)))
 	s.scene("33", "oriel undo "+demo.Conversation, lines...)
 }
 
 // undone shows that what was removed is back.
 func (s *demoScreen) undone(u *demoUndo, c *demo.Call) {
-	lines := s.wrapped("before", Thousands(u.before)+" tokens, without it")
-	lines = append(lines, s.wrapped("after", Thousands(c.After)+" tokens, with it; it is held until oriel release")...)
+	lines := s.wrapped("before", term.Thousands(u.before)+" tokens, without it")
+	lines = append(lines, s.wrapped("after", term.Thousands(c.After)+" tokens, with it; it is held until oriel release")...)
 	s.scene("33", "undone: the next call has it again, word for word", lines...)
 }
 
@@ -271,11 +272,11 @@ func (s *demoScreen) bill(b *demoBill) {
 	var out bytes.Buffer
 	less := func(with, without float64) string { return fmt.Sprintf("%+.0f%%", 100*(with-without)/without) }
 	cached := func(u token.Usage) string { return fmt.Sprintf("%.0f%%", 100*float64(u.CacheRead)/float64(u.Prompt())) }
-	t := Table{Left: []bool{true, false, false, false}}
+	t := term.Table{Left: []bool{true, false, false, false}}
 	t.Row(fmt.Sprintf("%d calls", b.calls), "without Oriel", "with Oriel", "")
-	t.Row("tokens sent to the model", Thousands(b.without.Prompt()), Thousands(b.with.Prompt()), less(float64(b.with.Prompt()), float64(b.without.Prompt())))
+	t.Row("tokens sent to the model", term.Thousands(b.without.Prompt()), term.Thousands(b.with.Prompt()), less(float64(b.with.Prompt()), float64(b.without.Prompt())))
 	t.Row("of them from the cache", cached(b.without), cached(b.with), "")
-	t.Row("largest request", Thousands(b.mostAll), Thousands(b.most), less(float64(b.most), float64(b.mostAll)))
+	t.Row("largest request", term.Thousands(b.mostAll), term.Thousands(b.most), less(float64(b.most), float64(b.mostAll)))
 	t.Row("cost", fmt.Sprintf("$%.3f", b.costWhole), fmt.Sprintf("$%.3f", b.cost), less(b.cost, b.costWhole))
 	t.Draw(&out)
 	s.line("")

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // describe describes each message in a few words: the tools that it calls, the
@@ -46,7 +47,7 @@ func describe(msgs []chat.Message) []string {
 		if said != "" {
 			words = append(words, said)
 		}
-		out[i] = OneLine(strings.Join(words, " "), 48)
+		out[i] = term.OneLine(strings.Join(words, " "), 48)
 	}
 	return out
 }
@@ -54,5 +55,5 @@ func describe(msgs []chat.Message) []string {
 // wholeID returns the id of a conversation on one line, without control characters. It
 // shortens nothing, because commands accept no shortened id.
 func wholeID(name string) string {
-	return strings.NewReplacer("\n", " ", "\t", " ").Replace(Printable(name))
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(term.Printable(name))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/recall"
 )
 
@@ -95,7 +96,7 @@ func (o *directivesFlags) message(flag, text string) (conversation string, id in
 		conversation, number = text[:i], text[i+1:]
 	}
 	if id, err = strconv.ParseInt(number, 10, 64); err != nil || id < 1 {
-		return "", 0, fmt.Errorf("--%s %s: give the number of a message, or a conversation, # and a number", flag, OneLine(text, 60))
+		return "", 0, fmt.Errorf("--%s %s: give the number of a message, or a conversation, # and a number", flag, term.OneLine(text, 60))
 	}
 	if conversation == "" {
 		return "", 0, fmt.Errorf("--%s %d: of which conversation? Give it before the flag, or write CONVERSATION#%d", flag, id, id)
@@ -149,7 +150,7 @@ func (o *directivesFlags) list(cmd *cobra.Command, s tenantStore) error {
 	if err != nil {
 		return err
 	}
-	_, err = cmd.OutOrStdout().Write(out.draw(short, ScreenOf(cmd.OutOrStdout()).Width))
+	_, err = cmd.OutOrStdout().Write(out.draw(short, term.ScreenOf(cmd.OutOrStdout()).Width))
 	return err
 }
 
@@ -182,7 +183,7 @@ func (l *listedDirectives) draw(short shortIDs, width int) []byte {
 	if len(l.Directives) == 0 {
 		return []byte("no directives\n")
 	}
-	t := Table{Left: []bool{false, true, true, true}}
+	t := term.Table{Left: []bool{false, true, true, true}}
 	t.Row("id", "time", "kind", "text")
 	for _, d := range l.Directives {
 		id := strconv.FormatInt(d.ID, 10)
@@ -193,11 +194,11 @@ func (l *listedDirectives) draw(short shortIDs, width int) []byte {
 		if d.Original != "" {
 			kind += ", edited"
 		}
-		t.Row(id, d.Time.Local().Format("2006-01-02 15:04"), kind, OneLine(d.Text, 400))
+		t.Row(id, d.Time.Local().Format("2006-01-02 15:04"), kind, term.OneLine(d.Text, 400))
 	}
 	var b bytes.Buffer
 	if width > 0 {
-		if t.LastRoom(width) < LeastWrapped {
+		if t.LastRoom(width) < term.LeastWrapped {
 			t.Drop(1) // time
 		}
 		t.DrawWrapped(&b, width)

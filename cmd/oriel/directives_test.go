@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // A terminal shows a standing instruction whole, within its width, at the local time.
@@ -25,7 +26,7 @@ func TestDirectivesFitTheTerminal(t *testing.T) {
 			t.Errorf("%d columns, and not all words:\n%s", width, text)
 		}
 		for line := range strings.Lines(text) {
-			if n := Cells(strings.TrimSuffix(line, "\n")); n > width {
+			if n := term.Cells(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("%d columns of %d: %q", n, width, line)
 			}
 		}

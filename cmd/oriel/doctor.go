@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 func doctorCommand() *cobra.Command {
@@ -136,7 +138,7 @@ func tellFindings(cmd *cobra.Command, findings []finding, asJSON bool) error {
 		}
 	} else {
 		var b bytes.Buffer
-		t := Table{Left: []bool{true, true, true}}
+		t := term.Table{Left: []bool{true, true, true}}
 		for _, f := range findings {
 			text := f.Found
 			if f.Advice != "" {
@@ -144,7 +146,7 @@ func tellFindings(cmd *cobra.Command, findings []finding, asJSON bool) error {
 			}
 			t.Row(map[status]string{fine: "ok", warning: "warning", failed: "FAILED"}[f.Status], f.Check, text)
 		}
-		if sc := ScreenOf(out); sc.Width > 0 {
+		if sc := term.ScreenOf(out); sc.Width > 0 {
 			t.DrawWrapped(&b, sc.Width)
 		} else {
 			t.Draw(&b)
@@ -154,7 +156,7 @@ func tellFindings(cmd *cobra.Command, findings []finding, asJSON bool) error {
 		}
 	}
 	if bad > 0 {
-		return &failure{fmt.Errorf("%s: the lines with FAILED say what to do", Plural(bad, "check has failed", "checks have failed"))}
+		return &failure{fmt.Errorf("%s: the lines with FAILED say what to do", term.Plural(bad, "check has failed", "checks have failed"))}
 	}
 	return nil
 }

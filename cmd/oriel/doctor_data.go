@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -34,7 +35,7 @@ func (d *doctor) checkFolder() []finding {
 	case missing:
 		return []finding{{name, fine, dir + " does not exist yet, and can be made", ""}}
 	}
-	found := fmt.Sprintf("%s, %s, writable", there, Bytes(folderSize(dir)))
+	found := fmt.Sprintf("%s, %s, writable", there, term.Bytes(folderSize(dir)))
 	if open := openToOthers(dir); open != "" {
 		return []finding{{name, warning, found + ", but other users of this machine can read " + open, "take their rights away with chmod -R go= " + dir}}
 	}
@@ -140,8 +141,8 @@ func (d *doctor) checkStore(ctx context.Context) finding {
 	}); err != nil {
 		return finding{name, failed, err.Error(), "oriel verify reports what is intact"}
 	}
-	return finding{name, fine, fmt.Sprintf("opens, format %d, %s in %s, not locked", format, Plural(int(n.Messages), "message", "messages"),
-		Plural(int(n.Conversations), "conversation", "conversations")), ""}
+	return finding{name, fine, fmt.Sprintf("opens, format %d, %s in %s, not locked", format, term.Plural(int(n.Messages), "message", "messages"),
+		term.Plural(int(n.Conversations), "conversation", "conversations")), ""}
 }
 
 // databasePatience is how long doctor waits for a database.
@@ -174,7 +175,7 @@ func (d *doctor) checkDatabase(ctx context.Context, url string) finding {
 		return finding{name, failed, err.Error(), "oriel verify reports what is intact"}
 	}
 	f := finding{name, fine, fmt.Sprintf("%s answers in %v, PostgreSQL %s, format %d, %s in %s", where, p.RoundTrip.Round(10*time.Microsecond), p.Server, p.Format,
-		Plural(int(n.Messages), "message", "messages"), Plural(int(n.Conversations), "conversation", "conversations")), ""}
+		term.Plural(int(n.Messages), "message", "messages"), term.Plural(int(n.Conversations), "conversation", "conversations")), ""}
 	switch {
 	case !p.Writable:
 		f.Status, f.Found, f.Advice = failed, f.Found+", but it cannot be written to", "give the URL of the primary, or several hosts with target_session_attrs=read-write"
@@ -213,7 +214,7 @@ func (d *doctor) checkDisk() finding {
 }
 
 func judgeDisk(dir string, free uint64) finding {
-	f := finding{"disk", fine, fmt.Sprintf("%s free at %s", Bytes(int64(min(free, 1<<62))), strings.TrimSuffix(dir, "/")+"/"), ""}
+	f := finding{"disk", fine, fmt.Sprintf("%s free at %s", term.Bytes(int64(min(free, 1<<62))), strings.TrimSuffix(dir, "/")+"/"), ""}
 	switch {
 	case free < noDisk:
 		f.Status, f.Advice = failed, "make room, or calls wait in the spool; oriel prune removes old conversations"

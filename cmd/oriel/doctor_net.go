@@ -21,6 +21,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // checkPort checks that the address is free or that oriel listens there.
@@ -153,7 +154,7 @@ func unreadAdvice(all []proxy.Unread) string {
 	var parts []string
 	for i := range all[:min(len(all), 5)] {
 		u := &all[i]
-		parts = append(parts, OneLine(fmt.Sprintf("%s (%s %s, %s)", cmp.Or(u.Client, "a client without a name"), Plural(int(u.Count), "request",
+		parts = append(parts, term.OneLine(fmt.Sprintf("%s (%s %s, %s)", cmp.Or(u.Client, "a client without a name"), term.Plural(int(u.Count), "request",
 			"requests"), u.Path, u.Why), maxError))
 	}
 	return "it records and cuts nothing of what these send: " + strings.Join(parts, "; ") +
@@ -301,7 +302,7 @@ func misspelt(env []string) (found []string) {
 			continue
 		}
 		if near := settings.NearVariable(name); near != "" && strings.HasPrefix(name, "ORIEL_") {
-			found = append(found, fmt.Sprintf("%s is set and means nothing: did you mean %s?", OneLine(name, 60), near))
+			found = append(found, fmt.Sprintf("%s is set and means nothing: did you mean %s?", term.OneLine(name, 60), near))
 		}
 	}
 	return found

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"github.com/oriel-context/oriel/internal/mat"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // fastest names the best kernels for each architecture.
@@ -56,16 +57,16 @@ func checkMemory() finding {
 func judgeMemory(available uint64, known bool, limit int64) finding {
 	f := finding{"memory", fine, "not known on " + runtime.GOOS, ""}
 	if known {
-		f.Found = Bytes(int64(min(available, math.MaxInt64))) + " available"
+		f.Found = term.Bytes(int64(min(available, math.MaxInt64))) + " available"
 	}
 	if limit == math.MaxInt64 {
-		f.Found += "; GOMEMLIMIT is not set, a server stays within " + Bytes(libraryMemory)
+		f.Found += "; GOMEMLIMIT is not set, a server stays within " + term.Bytes(libraryMemory)
 	} else {
-		f.Found += "; GOMEMLIMIT is " + Bytes(limit)
+		f.Found += "; GOMEMLIMIT is " + term.Bytes(limit)
 	}
 	switch {
 	case limit < serverMemory:
-		f.Status, f.Advice = warning, "a server needs "+Bytes(libraryMemory)+" to be fast: raise GOMEMLIMIT or unset it"
+		f.Status, f.Advice = warning, "a server needs "+term.Bytes(libraryMemory)+" to be fast: raise GOMEMLIMIT or unset it"
 	case known && available < libraryMemory:
 		f.Status, f.Advice = warning, "that is less than a server with recall may take: end other programs, or set GOMEMLIMIT lower"
 	}
@@ -90,7 +91,7 @@ func checkFiles() finding {
 func judgeFiles(limit uint64) finding {
 	f := finding{"open files", fine, "as many as one likes", ""}
 	if limit < math.MaxInt32 {
-		f.Found = "at most " + Thousands(int(limit))
+		f.Found = "at most " + term.Thousands(int(limit))
 	}
 	if limit < fewFiles {
 		f.Status, f.Advice = warning, "raise the limit (ulimit -n 4096): each call of an agent takes two"

@@ -15,6 +15,7 @@ import (
 	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/embed/minilm"
 	"github.com/oriel-context/oriel/internal/eval"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/recall"
 )
 
@@ -145,7 +146,7 @@ func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report any, err err
 	}
 	options := eval.Options{Budgets: o.budgets, Policies: o.policies, Weights: &weights}
 	if !slices.Contains(eval.Reaches(), recall.Reach(o.scope)) {
-		return nil, fmt.Errorf("%w: --scope %q: use %s or %s", eval.ErrOption, OneLine(o.scope, 40), recall.ReachConversation, recall.ReachUser)
+		return nil, fmt.Errorf("%w: --scope %q: use %s or %s", eval.ErrOption, term.OneLine(o.scope, 40), recall.ReachConversation, recall.ReachUser)
 	}
 	set, err := eval.Load(cmd.Context(), o.format, paths)
 	if err != nil {
@@ -173,7 +174,7 @@ func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report any, err err
 		defer func() { err = errors.Join(err, out.Flush(), file.Close()) }()
 		options.Details = out
 	}
-	p := NewProgress(cmd.ErrOrStderr(), "measuring")
+	p := term.NewProgress(cmd.ErrOrStderr(), "measuring")
 	p.Things = true
 	defer p.End()
 	options.Progress = p.Update
@@ -224,33 +225,33 @@ func (o *evalFlags) answers(cmd *cobra.Command) (*eval.AnswerOptions, error) {
 // printAnswers prints a table with one row per policy and budget.
 func printAnswers(cmd *cobra.Command, r *eval.AnswerReport) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s: %s, %s with an answer, %s without one to give", r.Model, Plural(r.Conversations, "conversation", "conversations"),
-		Plural(r.Questions, "question", "questions"), Thousands(r.Unanswerable))
+	fmt.Fprintf(&b, "%s: %s, %s with an answer, %s without one to give", r.Model, term.Plural(r.Conversations, "conversation", "conversations"),
+		term.Plural(r.Questions, "question", "questions"), term.Thousands(r.Unanswerable))
 	if r.Without > 0 {
-		fmt.Fprintf(&b, "; %s not asked: the set has no answer", Thousands(r.Without))
+		fmt.Fprintf(&b, "; %s not asked: the set has no answer", term.Thousands(r.Without))
 	}
 	b.WriteString("\n")
 	if r.Cut > 0 {
-		fmt.Fprintf(&b, "whole: cut to the newest messages in %s, to keep prompts within %s tokens; see --window\n", Plural(r.Cut, "conversation", "conversations"), Thousands(r.Window))
+		fmt.Fprintf(&b, "whole: cut to the newest messages in %s, to keep prompts within %s tokens; see --window\n", term.Plural(r.Cut, "conversation", "conversations"), term.Thousands(r.Window))
 	}
 	b.WriteString("\n")
-	t := Table{Left: []bool{true, false, false, false, false, false, false, false, false}}
+	t := term.Table{Left: []bool{true, false, false, false, false, false, false, false, false}}
 	t.Row("policy", "budget", "questions", "exact", "F1", "declined", "refused", "prompt tokens", "failures")
 	failures := 0
 	for _, row := range r.Rows {
 		budget, refused := "", ""
 		if row.Budget > 0 {
-			budget = Thousands(row.Budget)
+			budget = term.Thousands(row.Budget)
 		}
 		if row.Unanswerable > 0 {
-			refused = one(row.Refused) + " of " + Thousands(row.Unanswerable)
+			refused = one(row.Refused) + " of " + term.Thousands(row.Unanswerable)
 		}
 		failures += row.Failures
-		t.Row(row.Policy, budget, Thousands(row.Questions), one(row.Exact), one(row.F1), one(row.Declined), refused, Thousands(int(row.Tokens+.5)), Thousands(row.Failures))
+		t.Row(row.Policy, budget, term.Thousands(row.Questions), one(row.Exact), one(row.F1), one(row.Declined), refused, term.Thousands(int(row.Tokens+.5)), term.Thousands(row.Failures))
 	}
 	t.Draw(&b)
 	if failures > 0 {
-		fmt.Fprintf(&b, "\n%s failed and %s in no other figure; the first: %s\n", Plural(failures, "call", "calls"), map[bool]string{true: "is", false: "are"}[failures == 1], r.Fault)
+		fmt.Fprintf(&b, "\n%s failed and %s in no other figure; the first: %s\n", term.Plural(failures, "call", "calls"), map[bool]string{true: "is", false: "are"}[failures == 1], r.Fault)
 	}
 	_, err := cmd.OutOrStdout().Write(b.Bytes())
 	return err
@@ -260,22 +261,22 @@ func printAnswers(cmd *cobra.Command, r *eval.AnswerReport) error {
 // budget.
 func printEval(cmd *cobra.Command, r *eval.Report, o *evalFlags) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s, %s", Plural(r.Conversations, "conversation", "conversations"), Plural(r.Questions, "question", "questions"))
+	fmt.Fprintf(&b, "%s, %s", term.Plural(r.Conversations, "conversation", "conversations"), term.Plural(r.Questions, "question", "questions"))
 	if r.Aside > 0 {
-		fmt.Fprintf(&b, ", %s aside", Thousands(r.Aside))
+		fmt.Fprintf(&b, ", %s aside", term.Thousands(r.Aside))
 	}
 	if r.Without > 0 {
-		fmt.Fprintf(&b, ", %s without evidence", Thousands(r.Without))
+		fmt.Fprintf(&b, ", %s without evidence", term.Thousands(r.Without))
 	}
 	if r.Unknown > 0 {
-		fmt.Fprintf(&b, ", %s of evidence that no conversation has", Plural(r.Unknown, "piece", "pieces"))
+		fmt.Fprintf(&b, ", %s of evidence that no conversation has", term.Plural(r.Unknown, "piece", "pieces"))
 	}
 	b.WriteString("\n\n")
 	budgets := slices.Compact(slices.Sorted(slices.Values(o.budgets)))
-	t := Table{Left: []bool{true, true, false}}
+	t := term.Table{Left: []bool{true, true, false}}
 	head := []string{"policy", "kind", "questions"}
 	for _, n := range budgets {
-		head = append(head, Thousands(n))
+		head = append(head, term.Thousands(n))
 		t.Left = append(t.Left, false)
 	}
 	head = append(head, "session R@10", "p50 ms", "p95 ms")
@@ -314,7 +315,7 @@ func evalRow(r *eval.Report, policy, kind string, budgets []int) []string {
 			if row.Policy != policy || row.Kind != kind || row.Budget != n {
 				continue
 			}
-			cells[2] = Thousands(row.Questions)
+			cells[2] = term.Thousands(row.Questions)
 			cell := one(row.Recall)
 			if one(row.Whole) != cell {
 				cell += " (" + one(row.Whole) + ")"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/internal/trajectory"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -229,13 +230,13 @@ func (o *fitFlags) run(cmd *cobra.Command, data []byte) error {
 // warn prints warnings.
 func warn(cmd *cobra.Command, warnings []string) {
 	for _, w := range warnings {
-		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", OneLine(w, maxError))
+		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: warning: %s\n", term.OneLine(w, maxError))
 	}
 }
 
 // showPlan draws the plan on a terminal and writes JSON elsewhere.
 func showPlan(out io.Writer, plan *window.Plan) error {
-	if s := StyleOf(out); s.On || IsTerminal(out) {
+	if s := term.StyleOf(out); s.On || term.IsTerminal(out) {
 		return drawPlan(out, plan, s)
 	}
 	return printJSON(out, plan)
@@ -283,7 +284,7 @@ func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *wind
 	out, report, plan := trajectory.Fit(t, opts)
 	if o.wouldManage {
 		fmt.Fprintf(cmd.OutOrStdout(), "%t %d of %s would be removed, and %s shortened\n", plan.Action != "none", report.Removed,
-			Plural(len(t.Steps), "interaction", "interactions"), Plural(report.Truncated, "result", "results"))
+			term.Plural(len(t.Steps), "interaction", "interactions"), term.Plural(report.Truncated, "result", "results"))
 		return nil, plan, nil
 	}
 	return out, plan, nil

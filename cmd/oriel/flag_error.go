@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // plainFlagError says what a flag takes where its value cannot be read, in place of what
@@ -30,7 +32,7 @@ func plainFlagError(cmd *cobra.Command, err error) error {
 	if unit, _ := pflag.UnquoteUsage(f); unit == "tokens" && f.Value.Type() != "intSlice" {
 		takes = "a number of tokens"
 	}
-	value := OneLine(bad.GetValue(), 60)
+	value := term.OneLine(bad.GetValue(), 60)
 	if errors.Is(err, strconv.ErrRange) {
 		return fmt.Errorf("--%s %s is too large", f.Name, value)
 	}

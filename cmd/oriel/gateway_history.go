@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -25,7 +26,7 @@ func (g *gateway) openHistory(ctx context.Context, o *gatewayOptions, dir string
 	g.history = newReopener(ctx, place, open, o.proxy.Log, ticker.C)
 	g.onClose(func() { g.history.Close() })
 	if broken := g.history.err(); broken != nil {
-		fmt.Fprintf(o.errOut, "oriel: THE HISTORY CANNOT BE OPENED, calls wait on disk until it can: %s\n", OneLine(broken.Error(), maxError))
+		fmt.Fprintf(o.errOut, "oriel: THE HISTORY CANNOT BE OPENED, calls wait on disk until it can: %s\n", term.OneLine(broken.Error(), maxError))
 	}
 }
 

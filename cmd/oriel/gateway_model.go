@@ -7,6 +7,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/embed"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/recall"
 )
 
@@ -36,7 +37,7 @@ func (g *gateway) fill(ctx context.Context, model embed.Model, log *slog.Logger)
 	go func() {
 		defer close(done)
 		recall.Fill(ctx, g.history, recall.FillOptions{Model: model, Tenants: g.history.Tenants, Every: fillEvery, Settle: fillSettle, Report: func(err error) {
-			log.Warn("some of the history has no vectors", "error", OneLine(err.Error(), maxError))
+			log.Warn("some of the history has no vectors", "error", term.OneLine(err.Error(), maxError))
 		}})
 	}()
 	g.onClose(func() {

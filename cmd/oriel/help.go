@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // groups are the commands in the order of the help. A command that is in none of them is
@@ -42,7 +44,7 @@ func wrapHelp(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		out := cmd.OutOrStdout()
-		sc := ScreenOf(out)
+		sc := term.ScreenOf(out)
 		if sc.Width == 0 {
 			help(cmd, args)
 			return
@@ -88,7 +90,7 @@ func fitHelp(text string, width int) (out []string) {
 			for _, more := range lines[1:n] {
 				line += " " + strings.TrimLeft(more, " ")
 			}
-			out = append(out, Wrap(line, width, hang)...)
+			out = append(out, term.Wrap(line, width, hang)...)
 		}
 		lines = lines[n:]
 	}

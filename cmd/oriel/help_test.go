@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 func TestHelpFitsTheTerminal(t *testing.T) {
@@ -50,8 +52,8 @@ func TestHelpOfEveryCommandFits80Columns(t *testing.T) {
 		text := cmd.Long + "\n\n" + cmd.UsageString()
 		lines := fitHelp(text, 80)
 		for _, line := range lines {
-			if Cells(line) > 80 && !strings.HasPrefix(line, "  oriel ") { // an example to copy
-				t.Errorf("oriel %s: %q has %d columns", cmd.Name(), line, Cells(line))
+			if term.Cells(line) > 80 && !strings.HasPrefix(line, "  oriel ") { // an example to copy
+				t.Errorf("oriel %s: %q has %d columns", cmd.Name(), line, term.Cells(line))
 			}
 		}
 		if got, want := strings.Fields(strings.Join(lines, " ")), strings.Fields(text); len(got) < len(want) {

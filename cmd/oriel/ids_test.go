@@ -12,6 +12,7 @@ import (
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/report/composition"
 	"github.com/oriel-context/oriel/internal/report/usage"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 )
@@ -63,15 +64,15 @@ func TestShownIDsAreAccepted(t *testing.T) {
 				t.Fatal(err)
 			}
 			listed := strings.Split(string(drawList(list, 0, sc.short, sc.width)), "\n")[1:]
-			used := strings.Split(string(usage.draw(Style{}, max(sc.width, 60))), "\n")[1:]
+			used := strings.Split(string(usage.draw(term.Style{}, max(sc.width, 60))), "\n")[1:]
 			for i, name := range names {
 				accepted("conversations", strings.Fields(listed[i])[1], name)
 				accepted("usage", strings.Fields(used[i])[0], name)
 
-				window := string(drawContext(&composition.Window{}, sc.short.of(name), Style{}, max(sc.width, 80)))
+				window := string(drawContext(&composition.Window{}, sc.short.of(name), term.Style{}, max(sc.width, 80)))
 				accepted("context", strings.Fields(window)[0], name)
 
-				d := hitDrawing{screen: Screen{Width: sc.width}, short: sc.short, titles: map[string]string{name: "A title of a conversation that is long"}}
+				d := hitDrawing{screen: term.Screen{Width: sc.width}, short: sc.short, titles: map[string]string{name: "A title of a conversation that is long"}}
 				text := strings.Repeat("and so on\n", 30)
 				if err := d.group(ctx, s, &report.HitGroup{Conversation: name, Day: time.Now(), Hits: []report.Hit{{Conversation: name, ID: 1, Text: text}}, More: 3}, 1); err != nil {
 					t.Fatal(err)

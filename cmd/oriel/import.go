@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/importer"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -72,7 +73,7 @@ imported.`,
 				return fmt.Errorf("no files: give files or folders to import, or --mine; see oriel import --help")
 			}
 			if len(args) > 0 && mine {
-				return fmt.Errorf("--mine looks for files by itself: leave out %q", OneLine(args[0], 60))
+				return fmt.Errorf("--mine looks for files by itself: leave out %q", term.OneLine(args[0], 60))
 			}
 			return nil
 		},
@@ -113,7 +114,7 @@ imported.`,
 		if err != nil {
 			return &failure{err}
 		}
-		p := NewProgress(cmd.ErrOrStderr(), "importing")
+		p := term.NewProgress(cmd.ErrOrStderr(), "importing")
 		o.Progress = p.Update
 		report, err := importer.Import(cmd.Context(), store, args, o)
 		p.End()
@@ -129,7 +130,7 @@ imported.`,
 		report.Problems = append(unread, report.Problems...)
 		if n := len(report.Skipped); mine && n > 0 && !verbose && !asJSON {
 			report.Skipped = nil // agents keep other files beside their conversations
-			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: note: %s no known form and %s left out; --verbose lists them\n", Plural(n, "other file there has", "other files there have"), are(n))
+			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: note: %s no known form and %s left out; --verbose lists them\n", term.Plural(n, "other file there has", "other files there have"), are(n))
 		}
 		return finishImport(cmd, report, called, err, asJSON, verbose)
 	}
@@ -139,7 +140,7 @@ imported.`,
 // keepWords stores the words of what was imported for the first search. If that fails, the
 // search reads the messages.
 func keepWords(cmd *cobra.Command, store timeline.Store, tenant string, r *importer.Report) {
-	p := NewProgress(cmd.ErrOrStderr(), "indexing")
+	p := term.NewProgress(cmd.ErrOrStderr(), "indexing")
 	p.Things = true
 	defer p.End()
 	for i, c := range r.Conversations {
@@ -150,7 +151,7 @@ func keepWords(cmd *cobra.Command, store timeline.Store, tenant string, r *impor
 		if err := recall.KeepWords(cmd.Context(), store, tenant, c.Name); err != nil {
 			if cmd.Context().Err() == nil {
 				p.End()
-				fmt.Fprintf(cmd.ErrOrStderr(), "oriel: note: the words are indexed by the first search: %s\n", OneLine(err.Error(), maxError))
+				fmt.Fprintf(cmd.ErrOrStderr(), "oriel: note: the words are indexed by the first search: %s\n", term.OneLine(err.Error(), maxError))
 			}
 			return
 		}
@@ -210,7 +211,7 @@ func finishImport(cmd *cobra.Command, r *importer.Report, called names, err erro
 	}
 	first := strings.Join(strings.Fields(r.Problems[0].String()), " ")
 	return fmt.Errorf("%s not be read and %s left out, first %s: mend the file and import it again; %s",
-		Plural(r.Broken, "line or message could", "lines or messages could"), were(r.Broken), first, hint)
+		term.Plural(r.Broken, "line or message could", "lines or messages could"), were(r.Broken), first, hint)
 }
 
 func are(n int) string {
@@ -234,20 +235,20 @@ const maxNotes = 20
 func printSkipped(out io.Writer, r *importer.Report) {
 	for i, path := range r.Skipped {
 		if i == maxNotes {
-			fmt.Fprintf(out, "oriel: note: and %s more\n", Thousands(len(r.Skipped)-i))
+			fmt.Fprintf(out, "oriel: note: and %s more\n", term.Thousands(len(r.Skipped)-i))
 			break
 		}
-		fmt.Fprintf(out, "oriel: note: %s has no known form and is left out\n", OneLine(path, 200))
+		fmt.Fprintf(out, "oriel: note: %s has no known form and is left out\n", term.OneLine(path, 200))
 	}
 }
 
 // printProblems lists the lines that could not be read.
 func printProblems(out io.Writer, r *importer.Report) {
 	for _, p := range r.Problems {
-		fmt.Fprintf(out, "oriel: %s\n", OneLine(p.String(), maxError))
+		fmt.Fprintf(out, "oriel: %s\n", term.OneLine(p.String(), maxError))
 	}
 	if more := r.Broken - len(r.Problems); more > 0 {
-		fmt.Fprintf(out, "oriel: and %s more\n", Thousands(more))
+		fmt.Fprintf(out, "oriel: and %s more\n", term.Thousands(more))
 	}
 }
 
@@ -272,32 +273,32 @@ func namesOf(cmd *cobra.Command, s tenantStore, r *importer.Report) (n names, er
 		if err != nil {
 			return n, err
 		}
-		n.titles[c.Name] = OneLine(title, 60)
+		n.titles[c.Name] = term.OneLine(title, 60)
 	}
 	return n, nil
 }
 
 func printImport(out io.Writer, r *importer.Report, called names) error {
 	var b bytes.Buffer
-	t := Table{Left: []bool{true, true, false, false, true}}
+	t := term.Table{Left: []bool{true, true, false, false, true}}
 	t.Row("conversation", "form", "messages", "new", "title")
 	for i, c := range r.Conversations {
 		if i == maxImported {
-			t.Row(fmt.Sprintf("and %s more", Thousands(len(r.Conversations)-i)), "", "", "", "")
+			t.Row(fmt.Sprintf("and %s more", term.Thousands(len(r.Conversations)-i)), "", "", "", "")
 			break
 		}
-		t.Row(called.short.of(c.Name), string(c.Format), Thousands(c.Messages), Thousands(c.New), called.titles[c.Name])
+		t.Row(called.short.of(c.Name), string(c.Format), term.Thousands(c.Messages), term.Thousands(c.New), called.titles[c.Name])
 	}
 	if len(r.Conversations) > 0 {
-		if sc := ScreenOf(out); sc.Width > 0 {
+		if sc := term.ScreenOf(out); sc.Width > 0 {
 			t.Fit(sc.Width, 8)
 		}
 		t.Draw(&b)
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "%s, %s, %s: %s new", Plural(r.Files, "file", "files"), Bytes(r.Bytes), Plural(r.Messages, "message", "messages"), Thousands(r.New))
+	fmt.Fprintf(&b, "%s, %s, %s: %s new", term.Plural(r.Files, "file", "files"), term.Bytes(r.Bytes), term.Plural(r.Messages, "message", "messages"), term.Thousands(r.New))
 	if r.Variants > 0 {
-		fmt.Fprintf(&b, ", %s", Plural(r.Variants, "new form of a known one", "new forms of known ones"))
+		fmt.Fprintf(&b, ", %s", term.Plural(r.Variants, "new form of a known one", "new forms of known ones"))
 	}
 	b.WriteString("\n")
 	for _, c := range r.Conversations {
@@ -307,7 +308,7 @@ func printImport(out io.Writer, r *importer.Report, called names) error {
 	}
 	if n := recordedBefore(r); n > 0 {
 		fmt.Fprintf(&b, "%s recorded by Oriel already: what was recorded stays the main line, the file is a branch of it, which oriel show --branches lists\n",
-			Plural(n, "conversation was", "conversations were"))
+			term.Plural(n, "conversation was", "conversations were"))
 	}
 	if r.New > 0 {
 		b.WriteString("next: oriel conversations lists them, oriel recall searches them\n")

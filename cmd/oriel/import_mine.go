@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/oriel-context/oriel/internal/importer"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // usualPlace is a file or folder in which an agent keeps its conversations. Its path may be
@@ -99,7 +100,7 @@ func findMine(ctx context.Context, w io.Writer, o importer.Options) (found []str
 			places = append(places, usualPlace{"aider", path})
 		}
 	}
-	t := Table{Left: []bool{true, false, false, true}}
+	t := term.Table{Left: []bool{true, false, false, true}}
 	seen := map[string]bool{}
 	for _, p := range places {
 		paths, err := filepath.Glob(p.path)
@@ -115,13 +116,13 @@ func findMine(ctx context.Context, w io.Writer, o importer.Options) (found []str
 			switch {
 			case err == nil:
 				found = append(found, path)
-				t.Row(p.agent, Plural(r.Files, "file", "files"), Bytes(r.Bytes), shortPath(path, home))
+				t.Row(p.agent, term.Plural(r.Files, "file", "files"), term.Bytes(r.Bytes), shortPath(path, home))
 			case ctx.Err() != nil:
 				return nil, nil, ctx.Err()
 			case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 			case errors.Is(err, importer.ErrNoFormat):
 				if info, err := os.Stat(path); err == nil && !info.IsDir() {
-					fmt.Fprintf(w, "oriel: note: %s has no known form and is left out\n", OneLine(path, 200))
+					fmt.Fprintf(w, "oriel: note: %s has no known form and is left out\n", term.OneLine(path, 200))
 				}
 			case r.Broken > 0:
 				unread = append(unread, r.Problems...)
@@ -131,7 +132,7 @@ func findMine(ctx context.Context, w io.Writer, o importer.Options) (found []str
 		}
 	}
 	for _, p := range unread {
-		fmt.Fprintf(w, "oriel: note: cannot read %s\n", OneLine(p.String(), maxError))
+		fmt.Fprintf(w, "oriel: note: cannot read %s\n", term.OneLine(p.String(), maxError))
 	}
 	if len(found) == 0 {
 		where := ""
@@ -140,8 +141,8 @@ func findMine(ctx context.Context, w io.Writer, o importer.Options) (found []str
 		}
 		return nil, nil, fmt.Errorf("--mine: no agent keeps conversations in its usual place here%s: name files or folders", where)
 	}
-	if IsTerminal(w) {
-		fitPaths(&t, Width(w))
+	if term.IsTerminal(w) {
+		fitPaths(&t, term.Width(w))
 	}
 	var b bytes.Buffer
 	t.Draw(&b)
@@ -159,7 +160,7 @@ func reason(err error) string {
 }
 
 // fitPaths cuts the middle of the paths in the last column that are too long for a width.
-func fitPaths(t *Table, width int) {
+func fitPaths(t *term.Table, width int) {
 	last := len(t.Left) - 1
 	for _, w := range t.Widths()[:last] {
 		width -= w + 2
@@ -176,5 +177,5 @@ func shortPath(path, home string) string {
 	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok {
 		path = "~" + string(filepath.Separator) + rest
 	}
-	return OneLine(path, 200)
+	return term.OneLine(path, 200)
 }

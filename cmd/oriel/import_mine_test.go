@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oriel-context/oriel/internal/importer"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // --mine finds what every agent keeps where it keeps it, by files that the agents wrote,
@@ -88,13 +89,13 @@ func TestMineFindsEveryAgent(t *testing.T) {
 	if diff := cmp.Diff(want, lines); diff != "" || len(found) != len(want) {
 		t.Errorf("%d found (-want +got):\n%s", len(found), diff)
 	}
-	table := &Table{Left: []bool{true, false, false, true}}
+	table := &term.Table{Left: []bool{true, false, false, true}}
 	table.Row("Roo Code", "1 file", "359 B", want[6][1])
 	fitPaths(table, 80)
 	var b bytes.Buffer
 	table.Draw(&b)
-	if got := b.String(); Cells(strings.TrimSpace(got)) != 80 || !strings.HasSuffix(got, "roo-cline/tasks\n") || !strings.Contains(got, "~/.vscode") {
-		t.Errorf("%d columns: %s", Cells(strings.TrimSpace(got)), got)
+	if got := b.String(); term.Cells(strings.TrimSpace(got)) != 80 || !strings.HasSuffix(got, "roo-cline/tasks\n") || !strings.Contains(got, "~/.vscode") {
+		t.Errorf("%d columns: %s", term.Cells(strings.TrimSpace(got)), got)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -59,7 +60,7 @@ func readInput(cmd *cobra.Command, args []string) ([]byte, error) {
 
 // sayReading tells a person at a terminal that the command waits for input.
 func sayReading(cmd *cobra.Command, name string) {
-	if name == standardInput && IsTerminal(cmd.InOrStdin()) {
+	if name == standardInput && term.IsTerminal(cmd.InOrStdin()) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "oriel: reading standard input: Ctrl-D ends it, Ctrl-C stops")
 	}
 }

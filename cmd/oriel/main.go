@@ -17,6 +17,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 func main() {
@@ -54,9 +56,9 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	if errors.As(err, &own) && own.error == nil {
 		return own.code
 	}
-	said := "oriel: " + OneLine(err.Error(), maxError)
-	if IsTerminal(errOut) { // it would break lines within words
-		said = strings.Join(Wrap(said, Width(errOut), 0), "\n")
+	said := "oriel: " + term.OneLine(err.Error(), maxError)
+	if term.IsTerminal(errOut) { // it would break lines within words
+		said = strings.Join(term.Wrap(said, term.Width(errOut), 0), "\n")
 	}
 	tell(errOut, []byte(said+"\n"))
 	if own != nil {
@@ -119,7 +121,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 		}
 	}
 	if hint := otherWays[name]; hint != "" && parent.Parent() == nil {
-		return fmt.Errorf("unknown command %q: %s", OneLine(name, 60), hint)
+		return fmt.Errorf("unknown command %q: %s", term.OneLine(name, 60), hint)
 	}
 	if meant == nil {
 		meant = nearNames(name, names)
@@ -128,7 +130,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	if len(meant) > 0 {
 		hint = "did you mean " + strings.Join(meant, " or ") + "? "
 	}
-	return fmt.Errorf("unknown command %q: %s%s --help lists the commands", OneLine(name, 60), hint, parent.CommandPath())
+	return fmt.Errorf("unknown command %q: %s%s --help lists the commands", term.OneLine(name, 60), hint, parent.CommandPath())
 }
 
 // otherWays maps commands that people try and that do not exist to what does the job.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 func manCommand() *cobra.Command {
@@ -43,7 +45,7 @@ it replaces an older one.`,
 			if err := os.WriteFile(path, page, 0o644); err != nil {
 				return manError(path, err)
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n", OneLine(path, maxError))
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n", term.OneLine(path, maxError))
 			return err
 		},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/mcp"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -55,7 +56,7 @@ A proxy serves the same at /oriel/mcp over streamable HTTP.`,
 		if err != nil {
 			return err
 		}
-		if IsTerminal(cmd.InOrStdin()) {
+		if term.IsTerminal(cmd.InOrStdin()) {
 			fmt.Fprintln(cmd.ErrOrStderr(), `oriel: an agent starts this by itself, and speaks to it on standard input:
   claude mcp add oriel -- oriel mcp   registers it with Claude Code
   oriel setup AGENT                   shows how others do

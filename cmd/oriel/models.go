@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -92,18 +93,18 @@ func named(models *token.Models, list []token.Model, name string) []token.Model 
 }
 
 func printModels(cmd *cobra.Command, list []token.Model) error {
-	return Paged(cmd.OutOrStdout(), func(out io.Writer, sc Screen) error {
+	return term.Paged(cmd.OutOrStdout(), func(out io.Writer, sc term.Screen) error {
 		_, err := out.Write(drawModels(list, sc))
 		return err
 	})
 }
 
-func drawModels(list []token.Model, sc Screen) []byte {
+func drawModels(list []token.Model, sc term.Screen) []byte {
 	var b bytes.Buffer
-	t := Table{Left: []bool{true, false, false, false, false, false, false, false, false, true}}
+	t := term.Table{Left: []bool{true, false, false, false, false, false, false, false, false, true}}
 	t.Row("model", "window", "max in", "max out", "$ in", "$ out", "$ read", "$ write", "cached from", "as of")
 	for _, m := range list {
-		name := OneLine(m.ID, 60)
+		name := term.OneLine(m.ID, 60)
 		if m.Confidence == "reported" {
 			name += " ~"
 		}
@@ -122,7 +123,7 @@ func count(n int) string {
 	if n == 0 {
 		return "-"
 	}
-	return Thousands(n)
+	return term.Thousands(n)
 }
 
 func dollars(f float64) string {

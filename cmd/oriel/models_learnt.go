@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
@@ -35,18 +36,18 @@ func showLearnt(cmd *cobra.Command, data *history, name string, asJSON bool) err
 		return printJSON(cmd.OutOrStdout(), map[string]any{"limits": limits, "calibration": scales})
 	}
 	var b bytes.Buffer
-	t := Table{Left: []bool{true, true, false, true}}
+	t := term.Table{Left: []bool{true, true, false, true}}
 	t.Row("model", "learnt", "", "applies to")
 	for _, f := range limits {
 		holds := "all conversations, until " + f.At.Add(token.LimitAge).Local().Format("2 January 15:04")
 		if f.Conversation != "" {
-			holds = "conversation " + OneLine(f.Conversation, 60) + ", until another is refused for it, too"
+			holds = "conversation " + term.OneLine(f.Conversation, 60) + ", until another is refused for it, too"
 		}
 		what := "takes at most"
 		if f.Reply {
 			what = "takes at most, with the reply"
 		}
-		t.Row(ofTenant(f.Tenant, f.Model), what, Thousands(f.Tokens), holds)
+		t.Row(ofTenant(f.Tenant, f.Model), what, term.Thousands(f.Tokens), holds)
 	}
 	for _, s := range scales {
 		t.Row(ofTenant(s.Tenant, s.Model), fmt.Sprintf("counts, by %d calls", s.N), fmt.Sprintf("× %.2f", s.Slope), "")
@@ -62,9 +63,9 @@ func showLearnt(cmd *cobra.Command, data *history, name string, asJSON bool) err
 
 func ofTenant(tenant, model string) string {
 	if tenant == timeline.Local {
-		return OneLine(model, 60)
+		return term.OneLine(model, 60)
 	}
-	return OneLine(model, 60) + " (" + OneLine(tenant, 30) + ")"
+	return term.OneLine(model, 60) + " (" + term.OneLine(tenant, 30) + ")"
 }
 
 // forgetLearnt forgets what was learnt of a model, or of all.

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // A terminal is shown what is longer than it through $PAGER, within its width, with the words
@@ -50,7 +52,7 @@ func TestScreensOfATerminal(t *testing.T) {
 			t.Errorf("%s: control characters in\n%q", k.args, shown)
 		}
 		for line := range strings.SplitSeq(colours.ReplaceAllString(shown, ""), "\n") {
-			if n := Cells(strings.TrimPrefix(line, "paged:")); n > 80 {
+			if n := term.Cells(strings.TrimPrefix(line, "paged:")); n > 80 {
 				t.Errorf("%s: %d columns in %q", k.args, n, line)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -45,7 +46,7 @@ func pinning(cmd *cobra.Command, done string, do func(*oriel.Conversation, conte
 		name := ""
 		id, err := strconv.ParseInt(args[1], 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not an id: give the number that oriel show %s prints", OneLine(args[1], 40), args[0])
+			return fmt.Errorf("%q is not an id: give the number that oriel show %s prints", term.OneLine(args[1], 40), args[0])
 		}
 		said := fmt.Sprintf("%s %d", done, id)
 		if done == "unpinned" {

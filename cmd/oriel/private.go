@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 func privateCommand() *cobra.Command {
@@ -45,7 +47,7 @@ own. Its own calls recall from it as before. --off takes it back.
 		if off {
 			said = "%s is not private: other conversations may find it\n"
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), said, OneLine(name, 80))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), said, term.OneLine(name, 80))
 		return err
 	}
 	return cmd

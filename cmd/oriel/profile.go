@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -22,9 +23,9 @@ func profileLines(name string, own *window.ProfileTable) (used, others string) {
 	case p.About != "":
 		used += ", " + p.About
 	case p.Budget > 0 && p.Words:
-		used += fmt.Sprintf(", %s tokens, and all that people wrote", Thousands(p.Budget))
+		used += fmt.Sprintf(", %s tokens, and all that people wrote", term.Thousands(p.Budget))
 	case p.Budget > 0:
-		used += fmt.Sprintf(", %s tokens", Thousands(p.Budget))
+		used += fmt.Sprintf(", %s tokens", term.Thousands(p.Budget))
 	}
 	return used, otherProfiles(p.Name)
 }
@@ -53,7 +54,7 @@ func tellStart(w io.Writer, l *settings.Loaded, trouble []byte, base string) {
 	defer signal.Stop(gone)
 	var b []byte
 	for _, warning := range l.Warnings {
-		b = fmt.Appendf(b, "oriel: warning: %s\n", OneLine(warning, maxError))
+		b = fmt.Appendf(b, "oriel: warning: %s\n", term.OneLine(warning, maxError))
 	}
 	b = append(b, trouble...)
 	used, others := profileLines(l.Profile, l.ProfileTable)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // The first lines of oriel serve name the default profile and the others, and fit 80 columns.
@@ -29,7 +30,7 @@ func TestServeNamesTheProfiles(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(b.String()) {
-		if Cells(strings.TrimSuffix(line, "\n")) > 80 {
+		if term.Cells(strings.TrimSuffix(line, "\n")) > 80 {
 			t.Errorf("longer than a terminal: %s", line)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/copier"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -66,7 +67,7 @@ the question work on a copy in the folder for temporary files.`,
 		}
 		result := prunedInfo{Deleted: []string{}, DryRun: dryRun}
 		use := data.change
-		asks := !yes && !dryRun && IsTerminal(cmd.InOrStdin())
+		asks := !yes && !dryRun && term.IsTerminal(cmd.InOrStdin())
 		if dryRun || asks {
 			defer endBySignals(cmd)() // the copy is a file to remove
 		}
@@ -100,7 +101,7 @@ the question work on a copy in the folder for temporary files.`,
 				}
 				result.titles = would.titles
 				would.DryRun = true
-				if _, err := cmd.ErrOrStderr().Write(would.words(Width(cmd.ErrOrStderr()))); err != nil {
+				if _, err := cmd.ErrOrStderr().Write(would.words(term.Width(cmd.ErrOrStderr()))); err != nil {
 					return err
 				}
 			}
@@ -115,7 +116,7 @@ the question work on a copy in the folder for temporary files.`,
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), result)
 		}
-		_, err = cmd.OutOrStdout().Write(result.words(ScreenOf(cmd.OutOrStdout()).Width))
+		_, err = cmd.OutOrStdout().Write(result.words(term.ScreenOf(cmd.OutOrStdout()).Width))
 		return err
 	}
 	return cmd
@@ -146,7 +147,7 @@ func (r *prunedInfo) prune(ctx context.Context, s tenantStore, p timeline.Policy
 	}
 	gone, err := timeline.Prune(ctx, s, s.tenant, p, time.Now())
 	if err != nil {
-		return &failure{fmt.Errorf("%w: %s had been deleted before", err, Plural(len(gone), "conversation", "conversations"))}
+		return &failure{fmt.Errorf("%w: %s had been deleted before", err, term.Plural(len(gone), "conversation", "conversations"))}
 	}
 	after, err := s.Stats(ctx, s.tenant)
 	if err != nil {
@@ -166,7 +167,7 @@ func (r *prunedInfo) name(ctx context.Context, s tenantStore) error {
 		if err != nil {
 			return err
 		}
-		r.titles[name] = OneLine(title, 60)
+		r.titles[name] = term.OneLine(title, 60)
 	}
 	return nil
 }
@@ -193,8 +194,8 @@ func (r *prunedInfo) question(ctx context.Context, s tenantStore) (string, error
 			last = said
 		}
 	}
-	return fmt.Sprintf("Delete %s (%s, last used %s) permanently?", Plural(len(r.Deleted), "conversation", "conversations"),
-		Bytes(r.Bytes), days(first.Local(), last.Local(), time.Now())), nil
+	return fmt.Sprintf("Delete %s (%s, last used %s) permanently?", term.Plural(len(r.Deleted), "conversation", "conversations"),
+		term.Bytes(r.Bytes), days(first.Local(), last.Local(), time.Now())), nil
 }
 
 // days writes the days from first to last in the zone of these, with the year unless it is
@@ -224,13 +225,13 @@ func (r *prunedInfo) words(width int) []byte {
 	}
 	for i, name := range r.Deleted {
 		if i == maxShown {
-			fmt.Fprintf(&b, "and %s more\n", Thousands(len(r.Deleted)-i))
+			fmt.Fprintf(&b, "and %s more\n", term.Thousands(len(r.Deleted)-i))
 			break
 		}
-		fmt.Fprintf(&b, "%s %s\n", done, titled(OneLine(name, 60), r.titles[name], cmp.Or(width, 200)-len(done)-1))
+		fmt.Fprintf(&b, "%s %s\n", done, titled(term.OneLine(name, 60), r.titles[name], cmp.Or(width, 200)-len(done)-1))
 	}
-	fmt.Fprintf(&b, "%s %s: %s, %s of content\n", done, Plural(len(r.Deleted), "conversation", "conversations"),
-		Plural(int(r.Messages), "message", "messages"), Bytes(r.Bytes))
+	fmt.Fprintf(&b, "%s %s: %s, %s of content\n", done, term.Plural(len(r.Deleted), "conversation", "conversations"),
+		term.Plural(int(r.Messages), "message", "messages"), term.Bytes(r.Bytes))
 	if r.Pending {
 		fmt.Fprintln(&b, pendingNote)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -244,7 +245,7 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 	if !o.json && ask.Mode != recall.Dense {
 		ask.Top = 0 // people's order is another one
 	}
-	p := NewProgress(cmd.ErrOrStderr(), "searching")
+	p := term.NewProgress(cmd.ErrOrStderr(), "searching")
 	p.Watch(func() (done, total int64) { return 0, 0 }) // it ends by itself
 	r, err := library.Recall(ctx, where, query, ask)
 	p.End()
@@ -282,7 +283,7 @@ func newFound(r *recall.Result, own string) found {
 // embedAll waits until all that is searched has vectors, which a search alone
 // does not.
 func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) error {
-	p := NewProgress(cmd.ErrOrStderr(), "embedding")
+	p := term.NewProgress(cmd.ErrOrStderr(), "embedding")
 	p.Things = true
 	p.Watch(func() (done, total int64) {
 		n := library.Stats()
@@ -298,7 +299,7 @@ func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) e
 	case err == nil:
 	case cmd.Context().Err() != nil:
 		p.End()
-		return fmt.Errorf("stopped; %s of %s passages have vectors: run it again to continue", Thousands(n.Embedded), Thousands(n.Passages))
+		return fmt.Errorf("stopped; %s of %s passages have vectors: run it again to continue", term.Thousands(n.Embedded), term.Thousands(n.Passages))
 	case n.Embedded == n.Passages:
 		p.End()
 		notKept(cmd, err)
@@ -309,7 +310,7 @@ func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) e
 
 // notKept notes on standard error that vectors were made and could not be stored.
 func notKept(cmd *cobra.Command, why error) {
-	fmt.Fprintf(cmd.ErrOrStderr(), "oriel: the vectors are not kept: %s\n", OneLine(why.Error(), maxError))
+	fmt.Fprintf(cmd.ErrOrStderr(), "oriel: the vectors are not kept: %s\n", term.OneLine(why.Error(), maxError))
 }
 
 // people returns what people are shown of what was found, the best first.
@@ -326,10 +327,10 @@ func (r *found) howFound() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %.1f s", r.Mode, r.TookMS/1000)
 	if r.Embedded > 0 {
-		fmt.Fprintf(&b, ", %s embedded", Plural(int(r.Embedded), "passage", "passages"))
+		fmt.Fprintf(&b, ", %s embedded", term.Plural(int(r.Embedded), "passage", "passages"))
 	}
 	if r.Unembedded > 0 {
-		fmt.Fprintf(&b, "; %s found by words alone so far (--complete)", Plural(r.Unembedded, "passage", "passages"))
+		fmt.Fprintf(&b, "; %s found by words alone so far (--complete)", term.Plural(r.Unembedded, "passage", "passages"))
 	}
 	return b.String()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // printFound draws what was found for people.
@@ -26,7 +27,7 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 			text = fmt.Sprintf("nothing found that fits in %d tokens", o.budget)
 		}
 		var b bytes.Buffer
-		paragraph(&b, ScreenOf(cmd.OutOrStdout()), "%s\n%s", text, r.howFound())
+		paragraph(&b, term.ScreenOf(cmd.OutOrStdout()), "%s\n%s", text, r.howFound())
 		_, err := cmd.OutOrStdout().Write(b.Bytes())
 		return err
 	}
@@ -39,14 +40,14 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 	if err != nil {
 		return err
 	}
-	return Paged(cmd.OutOrStdout(), func(out io.Writer, sc Screen) error {
+	return term.Paged(cmd.OutOrStdout(), func(out io.Writer, sc term.Screen) error {
 		d := hitDrawing{screen: sc, words: report.NewMatcher(r.Query), titles: titles, short: short, full: o.full, spare: spareLines}
 		for i := range groups {
 			if err := d.group(cmd.Context(), s, &groups[i], o.around); err != nil {
 				return err
 			}
 		}
-		paragraph(&d.b, sc, "%s, %s", Plural(len(hits), "message", "messages"), r.howFound())
+		paragraph(&d.b, sc, "%s, %s", term.Plural(len(hits), "message", "messages"), r.howFound())
 		_, err := out.Write(d.b.Bytes())
 		return err
 	})
@@ -71,7 +72,7 @@ func titlesOf(ctx context.Context, s tenantStore, groups []report.HitGroup) (map
 // hitDrawing draws hits.
 type hitDrawing struct {
 	b      bytes.Buffer
-	screen Screen
+	screen term.Screen
 	words  *report.Matcher
 	titles map[string]string
 	short  shortIDs
@@ -97,7 +98,7 @@ func (d *hitDrawing) group(ctx context.Context, s tenantStore, g *report.HitGrou
 		}
 	}
 	if g.More > 0 {
-		fmt.Fprintln(&d.b, d.screen.Style.Code("2", fmt.Sprintf("%s… %s: --conversation %s", margin, Plural(g.More, "more message", "more messages"), d.typed(g.Conversation))))
+		fmt.Fprintln(&d.b, d.screen.Style.Code("2", fmt.Sprintf("%s… %s: --conversation %s", margin, term.Plural(g.More, "more message", "more messages"), d.typed(g.Conversation))))
 	}
 	d.b.WriteString("\n")
 	return nil
@@ -114,7 +115,7 @@ func (d *hitDrawing) hit(ctx context.Context, s tenantStore, h *report.Hit, arou
 	if !h.Time.IsZero() {
 		clock = h.Time.Local().Format("15:04") + "  "
 	}
-	fmt.Fprintf(&d.b, "%s%s  %s%s\n", margin, d.screen.Style.Code("36", strconv.FormatInt(h.ID, 10)), clock, d.screen.Style.Code(byColour(h.Role), OneLine(h.Role, 20)))
+	fmt.Fprintf(&d.b, "%s%s  %s%s\n", margin, d.screen.Style.Code("36", strconv.FormatInt(h.ID, 10)), clock, d.screen.Style.Code(byColour(h.Role), term.OneLine(h.Role, 20)))
 	d.text(h)
 	d.b.WriteString(after)
 	return nil
@@ -144,7 +145,7 @@ func (d *hitDrawing) text(h *report.Hit) {
 		fmt.Fprintf(&d.b, "%s%s%s\n", margin, margin, d.marked(l))
 	}
 	if more > 0 {
-		fmt.Fprintln(&d.b, d.screen.Style.Code("2", fmt.Sprintf("%s%s… %s: oriel show %s %d", margin, margin, Plural(more, "line more", "lines more"), d.typed(h.Conversation), h.ID)))
+		fmt.Fprintln(&d.b, d.screen.Style.Code("2", fmt.Sprintf("%s%s… %s: oriel show %s %d", margin, margin, term.Plural(more, "line more", "lines more"), d.typed(h.Conversation), h.ID)))
 	}
 }
 
@@ -192,13 +193,13 @@ func (d *hitDrawing) densest(lines []string, n int) int {
 // lines returns the lines of a text as they are drawn, without empty ones: passages stand
 // close.
 func (d *hitDrawing) lines(text string) (lines []string) {
-	for line := range strings.SplitSeq(strings.ReplaceAll(Printable(text), "\t", "    "), "\n") {
+	for line := range strings.SplitSeq(strings.ReplaceAll(term.Printable(text), "\t", "    "), "\n") {
 		switch line = strings.TrimRight(line, " "); {
 		case line == "":
 		case d.screen.Width == 0:
 			lines = append(lines, line)
 		default:
-			lines = append(lines, Wrap(line, d.screen.Width-2*len(margin), 0)...)
+			lines = append(lines, term.Wrap(line, d.screen.Width-2*len(margin), 0)...)
 		}
 	}
 	return lines

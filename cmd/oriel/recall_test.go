@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // A search finds the same if what was made for it beforehand cannot be read or written.
@@ -77,7 +78,7 @@ func TestATerminalIsShownWholePassages(t *testing.T) {
 	for _, k := range []struct {
 		what   string
 		hit    report.Hit
-		screen Screen
+		screen term.Screen
 		full   bool
 		spare  int
 		want   string
@@ -87,7 +88,7 @@ func TestATerminalIsShownWholePassages(t *testing.T) {
 		{"spare lines", hit, plainScreen(80), false, 8, best + numbered("after", 8), "… 27 lines more: oriel show c1 7"},
 		{"more than it needs", hit, plainScreen(80), false, 99, hit.Text, ""},
 		{"--full", hit, plainScreen(80), true, 0, hit.Text, ""},
-		{"pipe", hit, Screen{}, false, 0, hit.Text, ""},
+		{"pipe", hit, term.Screen{}, false, 0, hit.Text, ""},
 		{"the best is the last", report.Hit{Text: before + best, Best: len(before), BestEnd: len(before + best)}, plainScreen(80), false, 2, "before 4\nbefore 5\n" + best, "… 3 lines more: oriel show '' 0"},
 		{"one line is left", report.Hit{Text: best + "end", BestEnd: len(best)}, plainScreen(80), false, 0, best + "end\n", ""},
 		{"very long", report.Hit{Text: long, BestEnd: len(long)}, plainScreen(80), false, 8, around, "… 51 lines more: oriel show '' 0"},

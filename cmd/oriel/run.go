@@ -27,6 +27,7 @@ import (
 	"github.com/oriel-context/oriel/internal/lines"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -265,10 +266,10 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	err = s.write(r.summary)
 	var last bytes.Buffer
 	if !r.quiet {
-		s.writeTo(&last, StyleOf(errOut))
+		s.writeTo(&last, term.StyleOf(errOut))
 	}
 	if err != nil {
-		fmt.Fprintf(&last, "oriel: %s\n", OneLine(err.Error(), maxError)) // the exit code is the program's
+		fmt.Fprintf(&last, "oriel: %s\n", term.OneLine(err.Error(), maxError)) // the exit code is the program's
 	}
 	tell(errOut, last.Bytes())
 	if code != 0 {
@@ -325,9 +326,9 @@ func printLaunch(w io.Writer, l *launch) {
 	}
 	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\n\n", settings.WithoutKeys(l.openAI), settings.WithoutKeys(l.anthropic))
 	for _, v := range changed {
-		fmt.Fprintln(w, Printable(v))
+		fmt.Fprintln(w, term.Printable(v))
 	}
-	fmt.Fprintln(w, Printable(shellLine(args)))
+	fmt.Fprintln(w, term.Printable(shellLine(args)))
 }
 
 // servedProxy is a running proxy.

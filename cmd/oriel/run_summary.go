@@ -15,6 +15,7 @@ import (
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/report/usage"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -123,12 +124,12 @@ func writePrivate(path string, data []byte) error {
 }
 
 // writeTo writes the summary for people.
-func (s *summary) writeTo(b *bytes.Buffer, p Style) {
+func (s *summary) writeTo(b *bytes.Buffer, p term.Style) {
 	switch {
 	case s.came == 0:
 		s.printNone(b, p)
 	case s.Calls == 0:
-		fmt.Fprintln(b, p.Bold(fmt.Sprintf("oriel: %s CAME THROUGH, AND NONE WAS RECORDED", strings.ToUpper(Things(int(s.came), "call")))))
+		fmt.Fprintln(b, p.Bold(fmt.Sprintf("oriel: %s CAME THROUGH, AND NONE WAS RECORDED", strings.ToUpper(term.Things(int(s.came), "call")))))
 	default:
 		s.printCalls(b, p)
 	}
@@ -140,11 +141,11 @@ func (s *summary) writeTo(b *bytes.Buffer, p Style) {
 
 // field writes one line of the summary.
 func field(b *bytes.Buffer, name, format string, args ...any) {
-	fmt.Fprintf(b, "  %-7s %s\n", name, OneLine(fmt.Sprintf(format, args...), maxError))
+	fmt.Fprintf(b, "  %-7s %s\n", name, term.OneLine(fmt.Sprintf(format, args...), maxError))
 }
 
-func (s *summary) printCalls(b *bytes.Buffer, p Style) {
-	head := fmt.Sprintf("oriel: %s", Things(s.Calls, "call"))
+func (s *summary) printCalls(b *bytes.Buffer, p term.Style) {
+	head := fmt.Sprintf("oriel: %s", term.Things(s.Calls, "call"))
 	if n := len(s.Conversations); n > 1 {
 		head += fmt.Sprintf(" in %d conversations", n)
 	}
@@ -155,17 +156,17 @@ func (s *summary) printCalls(b *bytes.Buffer, p Style) {
 	}
 	fmt.Fprintln(b, p.Bold(head))
 	if s.After >= s.Before {
-		field(b, "sent", "%s tokens, everything", Thousands(s.After))
+		field(b, "sent", "%s tokens, everything", term.Thousands(s.After))
 	} else {
-		field(b, "sent", "%s of %s tokens (%s)", Thousands(s.After), Thousands(s.Before), Percent(s.After, s.Before))
+		field(b, "sent", "%s of %s tokens (%s)", term.Thousands(s.After), term.Thousands(s.Before), term.Percent(s.After, s.Before))
 	}
 	if s.Prompt > 0 && s.Unreported < s.Calls {
-		field(b, "cached", "%s of them read from the provider's cache", Percent(s.CacheRead, s.Prompt))
+		field(b, "cached", "%s of them read from the provider's cache", term.Percent(s.CacheRead, s.Prompt))
 	}
 	if s.Cuts+s.Recalls+s.Condensations > 0 {
 		line := fmt.Sprintf("%d; recalls %d", s.Cuts, s.Recalls)
 		if s.Condensations > 0 {
-			line += fmt.Sprintf("; summaries %d (%s)", s.Condensations, Money(s.CondensingCost))
+			line += fmt.Sprintf("; summaries %d (%s)", s.Condensations, term.Money(s.CondensingCost))
 		}
 		field(b, "cuts", "%s", line)
 	}
@@ -225,15 +226,15 @@ func (s *summary) printCost(b *bytes.Buffer) {
 		field(b, "cost", "unknown: no price is known of %s", unpriced)
 		return
 	case s.After < s.Before:
-		field(b, "cost", "about %s; about %s without Oriel", Money(s.Cost), Money(s.CostBefore))
+		field(b, "cost", "about %s; about %s without Oriel", term.Money(s.Cost), term.Money(s.CostBefore))
 	default:
-		field(b, "cost", "about %s", Money(s.Cost))
+		field(b, "cost", "about %s", term.Money(s.Cost))
 	}
 	if unpriced != "" {
 		field(b, "", "without the calls of %s: no price is known", unpriced)
 	}
 	if s.Unreported > 0 {
-		field(b, "", "%s counted by Oriel, because the provider reported no usage", Things(s.Unreported, "call"))
+		field(b, "", "%s counted by Oriel, because the provider reported no usage", term.Things(s.Unreported, "call"))
 	}
 }
 
@@ -241,7 +242,7 @@ func (s *summary) printCost(b *bytes.Buffer) {
 // words stay whole.
 func item(b *bytes.Buffer, mark, text string) {
 	line := "  " + mark
-	for _, word := range strings.Fields(Printable(text)) {
+	for _, word := range strings.Fields(term.Printable(text)) {
 		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > 80 && strings.TrimSpace(line) != mark {
 			fmt.Fprintln(b, line)
 			line = "   "
@@ -255,7 +256,7 @@ func item(b *bytes.Buffer, mark, text string) {
 func (s *summary) printTrouble(b *bytes.Buffer) {
 	say := func(n int64, what string) {
 		if n > 0 {
-			item(b, "!", Things(int(n), "call")+" "+what)
+			item(b, "!", term.Things(int(n), "call")+" "+what)
 		}
 	}
 	if s.trouble != "" {
@@ -263,13 +264,13 @@ func (s *summary) printTrouble(b *bytes.Buffer) {
 	}
 	say(s.Unread, "could not be read: forwarded unchanged, not recorded")
 	say(s.Refused, "refused with 401 or 403, and not recorded: check the key")
-	say(int64(s.Failed), "failed; the last error: "+OneLine(s.Failure, 300))
+	say(int64(s.Failed), "failed; the last error: "+term.OneLine(s.Failure, 300))
 	if s.trouble == "" {
 		say(s.Unrecorded, "forwarded but not recorded")
 	}
 	say(int64(s.overflow), "too large for the provider, and sent again smaller")
 	if s.unwritten > 0 {
-		item(b, "!", fmt.Sprintf("%s failed; the last error: %s", Plural(s.unwritten, "summary", "summaries"), OneLine(s.unwrittenBy, 300)))
+		item(b, "!", fmt.Sprintf("%s failed; the last error: %s", term.Plural(s.unwritten, "summary", "summaries"), term.OneLine(s.unwrittenBy, 300)))
 	}
 	if s.Log != "" {
 		item(b, "!", "warnings and errors are in "+s.Log)
@@ -277,13 +278,13 @@ func (s *summary) printTrouble(b *bytes.Buffer) {
 }
 
 // printNone says clearly that no call was seen, and lists possible causes.
-func (s *summary) printNone(b *bytes.Buffer, p Style) {
+func (s *summary) printNone(b *bytes.Buffer, p term.Style) {
 	name := s.launch.name()
 	fmt.Fprintln(b, p.Bold("oriel: NO CALL CAME THROUGH: nothing was recorded, and nothing was cut"))
 	if s.Others > 0 {
-		fmt.Fprintf(b, "  %s of another kind came, so the base URL is used.\n", Things(int(s.Others), "request"))
+		fmt.Fprintf(b, "  %s of another kind came, so the base URL is used.\n", term.Things(int(s.Others), "request"))
 	} else {
-		fmt.Fprintf(b, "  If %s has called a model, it did so without Oriel. What to check:\n", OneLine(name, 100))
+		fmt.Fprintf(b, "  If %s has called a model, it did so without Oriel. What to check:\n", term.OneLine(name, 100))
 	}
 	for _, hint := range s.hints(name) {
 		item(b, "-", hint)
@@ -294,7 +295,7 @@ func (s *summary) printNone(b *bytes.Buffer, p Style) {
 func (s *summary) hints(name string) (hints []string) {
 	say := func(h string) { hints = append(hints, h) }
 	if s.sockets > 0 {
-		say(Things(int(s.sockets), "connection") + " became a WebSocket, which cannot be looked into")
+		say(term.Things(int(s.sockets), "connection") + " became a WebSocket, which cannot be looked into")
 	}
 	if c := s.launch.codex; c != nil && c.aside != "" {
 		say("the base URL of Codex was not set: " + c.aside)

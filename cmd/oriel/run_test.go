@@ -24,6 +24,7 @@ import (
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 	"github.com/oriel-context/oriel/token"
@@ -248,7 +249,7 @@ func TestSummaryFits(t *testing.T) {
 			s.launch.codex = &codex{aside: rapid.SampledFrom([]string{"", `its provider "azure" has no base_url in its config.toml`}).Draw(t, "aside")}
 		}
 		var b bytes.Buffer
-		s.writeTo(&b, StyleOf(&b))
+		s.writeTo(&b, term.StyleOf(&b))
 		if b.Len() == 0 || strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "%!") {
 			t.Fatalf("%s", &b)
 		}

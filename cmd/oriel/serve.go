@@ -19,6 +19,7 @@ import (
 	"github.com/oriel-context/oriel/internal/lines"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -81,8 +82,8 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	defer out.Close(outputWait)
 	log := slog.New(slog.NewTextHandler(errOut, nil))
 	calls := callLog{
-		out: errOut, screen: cmd.ErrOrStderr(), terminal: IsTerminal(cmd.ErrOrStderr()), quiet: quiet,
-		style: StyleOf(cmd.ErrOrStderr()), models: loaded.Table,
+		out: errOut, screen: cmd.ErrOrStderr(), terminal: term.IsTerminal(cmd.ErrOrStderr()), quiet: quiet,
+		style: term.StyleOf(cmd.ErrOrStderr()), models: loaded.Table,
 	}
 	slog.SetDefault(calls.log()) // net/http writes to the standard log
 	live := &liveSettings{log: log}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/report/usage"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -18,7 +19,7 @@ type callLog struct {
 	out             io.Writer
 	screen          io.Writer // what out writes to, whose width lines have
 	terminal, quiet bool
-	style           Style
+	style           term.Style
 	models          *token.Models
 }
 
@@ -47,23 +48,23 @@ func (c *callLog) short(e oriel.Event) {
 	if e.Kind != oriel.EventCall {
 		return
 	}
-	sizes := Compact(e.TokensAfter) + " tokens"
+	sizes := term.Compact(e.TokensAfter) + " tokens"
 	if e.TokensAfter < e.TokensBefore {
-		sizes = Compact(e.TokensBefore) + " → " + sizes
+		sizes = term.Compact(e.TokensBefore) + " → " + sizes
 	}
 	stamp := e.Time.Local().Format("15:04:05")
-	parts := []string{Column(OneLine(shortModel(e.Model), maxError), 18) + sizes, Seconds(e.MS)}
+	parts := []string{term.Column(term.OneLine(shortModel(e.Model), maxError), 18) + sizes, term.Seconds(e.MS)}
 	if cost := reportedCost(&e, c.models); cost != "" && cost != unknownCost {
 		parts = append(parts, cost)
 	}
 	if e.Plan != "" {
-		parts = append(parts, OneLine(e.Plan, maxError))
+		parts = append(parts, term.OneLine(e.Plan, maxError))
 	}
 	figures := strings.Join(parts, "  ")
 	line := c.style.Code("2", stamp) + "  " + figures
 	if e.Error != "" {
-		room := Width(c.screen) - Cells(stamp+figures) - len("    ")
-		line += "  " + c.style.Code("31", Clip(OneLine(e.Error, maxError), max(room, leastError)))
+		room := term.Width(c.screen) - term.Cells(stamp+figures) - len("    ")
+		line += "  " + c.style.Code("31", term.Clip(term.OneLine(e.Error, maxError), max(room, leastError)))
 	}
 	fmt.Fprintln(c.out, line)
 }
@@ -77,7 +78,7 @@ func reportedCost(e *oriel.Event, models *token.Models) string {
 		return ""
 	}
 	if m := models.Lookup(e.Model); m.Known && m.Prices.Known() {
-		return Money(m.Prices.Cost(*usage.OfProvider(e.Usage)))
+		return term.Money(m.Prices.Cost(*usage.OfProvider(e.Usage)))
 	}
 	return unknownCost
 }
@@ -97,7 +98,7 @@ func logRecorded(log *slog.Logger, models *token.Models) func(oriel.Event) {
 			args = append(args, "output", e.Usage.Output, "cost", reportedCost(&e, models))
 		}
 		if e.Error != "" {
-			args = append(args, "error", OneLine(e.Error, maxError))
+			args = append(args, "error", term.OneLine(e.Error, maxError))
 		}
 		log.Info("recorded", args...)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 func serviceCommand() *cobra.Command {
@@ -78,13 +79,13 @@ session. --dry-run prints the file and the commands and does nothing.`,
 		}
 		path, text := s.file()
 		if dryRun {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n%s\n", Printable(path), Printable(text), Printable(s.script(s.starts())))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n%s\n", term.Printable(path), term.Printable(text), term.Printable(s.script(s.starts())))
 			return nil
 		}
 		if err := s.install(cmd.Context()); err != nil {
 			return &failure{err}
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s is written: oriel serve runs, now and with each session; oriel service remove ends it\n", Printable(path))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is written: oriel serve runs, now and with each session; oriel service remove ends it\n", term.Printable(path))
 		return nil
 	}
 	return cmd
@@ -109,7 +110,7 @@ oriel setup has set up needs another oriel serve, or oriel setup AGENT --undo.`,
 		}
 		path, _ := s.file()
 		if dryRun {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s\nremove %s\n", Printable(s.script(s.stops())), Printable(path))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s\nremove %s\n", term.Printable(s.script(s.stops())), term.Printable(path))
 			return nil
 		}
 		if err := s.remove(cmd.Context()); errors.Is(err, fs.ErrNotExist) {
@@ -117,7 +118,7 @@ oriel setup has set up needs another oriel serve, or oriel setup AGENT --undo.`,
 		} else if err != nil {
 			return &failure{err}
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s is removed\n", Printable(path))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is removed\n", term.Printable(path))
 		return nil
 	}
 	return cmd
@@ -144,7 +145,7 @@ If it is not installed, they are those of oriel serve. It exits with 1 if no ser
 		if _, err := os.Stat(path); err != nil {
 			fmt.Fprintln(cmd.OutOrStdout(), "not installed: oriel service install")
 		} else {
-			fmt.Fprintf(cmd.OutOrStdout(), "installed  %s\n", Printable(path))
+			fmt.Fprintf(cmd.OutOrStdout(), "installed  %s\n", term.Printable(path))
 		}
 		if s.checkOwn(path) == nil {
 			config, err := s.installedConfig(path)
@@ -155,7 +156,7 @@ If it is not installed, they are those of oriel serve. It exits with 1 if no ser
 			if config == "" {
 				sources.File, sources.Optional = settings.UserFile(), true
 			} else {
-				fmt.Fprintf(cmd.OutOrStdout(), "settings   %s\n", Printable(config))
+				fmt.Fprintf(cmd.OutOrStdout(), "settings   %s\n", term.Printable(config))
 			}
 		}
 		loaded, err := loadSettings(sources)
@@ -164,7 +165,7 @@ If it is not installed, they are those of oriel serve. It exits with 1 if no ser
 		}
 		host, port, err := net.SplitHostPort(loaded.Listen)
 		if err != nil {
-			return fmt.Errorf("the setting listen is %q, no address", OneLine(loaded.Listen, 60))
+			return fmt.Errorf("the setting listen is %q, no address", term.OneLine(loaded.Listen, 60))
 		}
 		at := reachable(host, port)
 		if !listens(cmd.Context(), at) {
@@ -217,7 +218,7 @@ func thisService() (*service, error) {
 func runQuietly(ctx context.Context, argv []string) error {
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, OneLine(string(out), 300))
+		return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, term.OneLine(string(out), 300))
 	}
 	return nil
 }

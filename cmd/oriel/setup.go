@@ -16,6 +16,7 @@ import (
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
 	agents "github.com/oriel-context/oriel/internal/setup"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // setupFlags holds the flags of setup.
@@ -103,7 +104,7 @@ func (o *setupFlags) run(cmd *cobra.Command, agent string) error {
 		if near := nearNames(agent, agents.Agents()); len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, " or ") + "?"
 		}
-		return fmt.Errorf("no agent is called %q: %s", OneLine(agent, 60), hint)
+		return fmt.Errorf("no agent is called %q: %s", term.OneLine(agent, 60), hint)
 	}
 	dir, err := o.data.folder()
 	if err != nil {
@@ -161,7 +162,7 @@ func (o *setupFlags) run(cmd *cobra.Command, agent string) error {
 func (o *setupFlags) base() (string, error) {
 	if o.url != "" {
 		if err := proxy.CheckUpstream("--url", o.url); err != nil {
-			return "", fmt.Errorf("--url %s: give the address of a proxy, such as http://127.0.0.1:8780", OneLine(o.url, 100))
+			return "", fmt.Errorf("--url %s: give the address of a proxy, such as http://127.0.0.1:8780", term.OneLine(o.url, 100))
 		}
 		return strings.TrimRight(o.url, "/"), nil
 	}
@@ -173,13 +174,13 @@ func (o *setupFlags) base() (string, error) {
 	}
 	host, port, err := net.SplitHostPort(l.Listen)
 	if err != nil || port == "0" {
-		return "", fmt.Errorf("the setting listen is %q: give --url", OneLine(l.Listen, 60))
+		return "", fmt.Errorf("the setting listen is %q: give --url", term.OneLine(l.Listen, 60))
 	}
 	return "http://" + reachable(host, port), nil
 }
 
 func printChange(cmd *cobra.Command, file, diff string) {
-	fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n\n", Printable(file), Printable(diff))
+	fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n\n", term.Printable(file), term.Printable(diff))
 }
 
 func (o *setupFlags) print(cmd *cobra.Command, r *setupResult) error {
@@ -194,7 +195,7 @@ func (o *setupFlags) print(cmd *cobra.Command, r *setupResult) error {
 	}
 	switch {
 	case len(r.Undone) > 0:
-		fmt.Fprintln(out, Printable(strings.Join(r.Undone, "\n")))
+		fmt.Fprintln(out, term.Printable(strings.Join(r.Undone, "\n")))
 	case r.Written:
 		what := r.Agent + " works"
 		if !agents.Calls(r.Agent) {
@@ -210,7 +211,7 @@ func (o *setupFlags) print(cmd *cobra.Command, r *setupResult) error {
 		fmt.Fprintf(out, "%s is set up already.\n", r.Agent)
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintf(out, "- %s\n", Printable(n))
+		fmt.Fprintf(out, "- %s\n", term.Printable(n))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -132,7 +133,7 @@ func (o *showFlags) check(args []string) error {
 	case o.sent != "":
 		return nameOnce(&o.sent, rest[0], "--sent")
 	case o.from > 0 || o.to > 0 || o.last > 0:
-		return fmt.Errorf("%s: give an id, or --from, --to or --last", OneLine(rest[0], 40))
+		return fmt.Errorf("%s: give an id, or --from, --to or --last", term.OneLine(rest[0], 40))
 	}
 	first, last, two := strings.Cut(rest[0], "..")
 	if !two {
@@ -142,7 +143,7 @@ func (o *showFlags) check(args []string) error {
 	o.from, err[0] = strconv.ParseInt(first, 10, 64)
 	o.to, err[1] = strconv.ParseInt(last, 10, 64)
 	if err[0] != nil || err[1] != nil || o.from < 1 || o.to < o.from {
-		return fmt.Errorf("%q is no id: give the number of a message, such as 17, or 17..21", OneLine(rest[0], 40))
+		return fmt.Errorf("%q is no id: give the number of a message, such as 17, or 17..21", term.OneLine(rest[0], 40))
 	}
 	o.whole = true
 	return nil
@@ -152,7 +153,7 @@ func (o *showFlags) check(args []string) error {
 // has a value.
 func nameOnce(value *string, arg, flag string) error {
 	if *value != newest {
-		return fmt.Errorf("%s names %s and %s: give one", flag, OneLine(*value, 40), OneLine(arg, 40))
+		return fmt.Errorf("%s names %s and %s: give one", flag, term.OneLine(*value, 40), term.OneLine(arg, 40))
 	}
 	*value = arg
 	return nil
@@ -204,7 +205,7 @@ func showMessages(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o
 		}
 	}
 	first, last := o.rangeOf(head.Depth)
-	draw := func(out io.Writer, sc Screen) error {
+	draw := func(out io.Writer, sc term.Screen) error {
 		list := newMessageList(out, described, o, sc)
 		if o.whole && !o.json { // the calls of the first results
 			if err := reader.Read(cmd.Context(), max(1, first-beforeResults), first-1, list.name); err != nil {
@@ -217,9 +218,9 @@ func showMessages(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o
 		return list.end(branches, older)
 	}
 	if o.json {
-		err = draw(cmd.OutOrStdout(), Screen{})
+		err = draw(cmd.OutOrStdout(), term.Screen{})
 	} else {
-		err = Paged(cmd.OutOrStdout(), draw)
+		err = term.Paged(cmd.OutOrStdout(), draw)
 	}
 	if err != nil {
 		return &failure{err}

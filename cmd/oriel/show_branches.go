@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -47,7 +48,7 @@ func branchesOf(cmd *cobra.Command, s tenantStore, heads []timeline.Place) (bran
 		}
 		b := shownBranch{Branch: i, Last: heads[i].Depth, Shared: shared}
 		err = s.Messages(cmd.Context(), s.tenant, heads[i], shared+1, shared+1, false, func(e *timeline.Entry) error {
-			b.Words = OneLine(e.Text(), maxBranchWords)
+			b.Words = term.OneLine(e.Text(), maxBranchWords)
 			return nil
 		})
 		if err != nil {

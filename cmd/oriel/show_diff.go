@@ -6,22 +6,23 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // drawDiff shows what changed between two calls, in whole lines if full.
-func drawDiff(ends [2]report.Call, changes []report.Change, full bool, sc Screen) []byte {
+func drawDiff(ends [2]report.Call, changes []report.Change, full bool, sc term.Screen) []byte {
 	var b bytes.Buffer
 	for i, sign := range []string{"-", "+"} {
 		plan := "as it came"
 		if ends[i].Plan != "" {
 			plan = "by plan " + ends[i].Plan
 		}
-		fmt.Fprintf(&b, "%s call %d, %s tokens, %s\n", sign, ends[i].Number, Thousands(ends[i].Sent), plan)
+		fmt.Fprintf(&b, "%s call %d, %s tokens, %s\n", sign, ends[i].Number, term.Thousands(ends[i].Sent), plan)
 	}
 	b.WriteString("\n")
 	draw := func(op, line string) {
 		if sc.Width > 0 && !full {
-			line = Clip(line, sc.Width)
+			line = term.Clip(line, sc.Width)
 		}
 		fmt.Fprintln(&b, sc.Style.Code(diffLook[op].colour, line))
 	}
@@ -42,7 +43,7 @@ var diffLook = map[string]struct{ sign, colour string }{
 
 // diffRow is the line of a change.
 func diffRow(k *report.Change) string {
-	at, role, tokens, text := "", OneLine(k.Role, 9), Thousands(k.Tokens), OneLine(k.Text, 200)
+	at, role, tokens, text := "", term.OneLine(k.Role, 9), term.Thousands(k.Tokens), term.OneLine(k.Text, 200)
 	switch {
 	case k.First > 0 && k.Last > k.First:
 		at = fmt.Sprintf("%d–%d", k.First, k.Last)
@@ -55,13 +56,13 @@ func diffRow(k *report.Change) string {
 	case k.Op == "same":
 		role, text = "", "the same"
 	case k.Role == "field" && k.Op == "changed" && len(k.Lines) == 2:
-		text = OneLine(strings.TrimSpace(k.Lines[0].Text), 100) + " → " + OneLine(strings.TrimSpace(k.Lines[1].Text), 100)
+		text = term.OneLine(strings.TrimSpace(k.Lines[0].Text), 100) + " → " + term.OneLine(strings.TrimSpace(k.Lines[1].Text), 100)
 	}
 	if k.Name != "" {
-		text = strings.TrimSpace(OneLine(k.Name, 80) + ": " + text)
+		text = strings.TrimSpace(term.OneLine(k.Name, 80) + ": " + text)
 	}
 	if k.Op == "changed" && k.Role != "field" {
-		text = fmt.Sprintf("(%s before) %s", Thousands(k.TokensBefore), text)
+		text = fmt.Sprintf("(%s before) %s", term.Thousands(k.TokensBefore), text)
 	}
 	return fmt.Sprintf("%s %-9s %-9s %7s  %s", diffLook[k.Op].sign, at, role, tokens, text)
 }
@@ -82,7 +83,7 @@ func diffLines(k *report.Change, full bool) (out []report.LineChange) {
 	}
 	if full {
 		for _, l := range lines {
-			out = append(out, report.LineChange{Op: l.Op, Text: Printable(l.Text)})
+			out = append(out, report.LineChange{Op: l.Op, Text: term.Printable(l.Text)})
 		}
 		return out
 	}
@@ -102,7 +103,7 @@ func diffLines(k *report.Change, full bool) (out []report.LineChange) {
 			case run[0].Op == "removed" && n+i < len(lines):
 				text = fromDifference(text, lines[n+i].Text)
 			}
-			out = append(out, report.LineChange{Op: run[i].Op, Text: OneLine(text, 200)})
+			out = append(out, report.LineChange{Op: run[i].Op, Text: term.OneLine(text, 200)})
 			left--
 		}
 		if before = nil; run[0].Op == "removed" {
@@ -111,7 +112,7 @@ func diffLines(k *report.Change, full bool) (out []report.LineChange) {
 		lines = lines[n:]
 	}
 	if left > 0 {
-		out = append(out, report.LineChange{Op: "more", Text: fmt.Sprintf("%s changed: --full shows them", Plural(left, "more line", "more lines"))})
+		out = append(out, report.LineChange{Op: "more", Text: fmt.Sprintf("%s changed: --full shows them", term.Plural(left, "more line", "more lines"))})
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -17,13 +18,13 @@ import (
 type messageList struct {
 	out    *bufio.Writer
 	flags  *showFlags
-	screen Screen
+	screen term.Screen
 	n      int
 	last   string            // the day that was printed
 	called map[string]string // the tools of calls, by their ids
 }
 
-func newMessageList(out io.Writer, c *report.Conversation, o *showFlags, sc Screen) *messageList {
+func newMessageList(out io.Writer, c *report.Conversation, o *showFlags, sc term.Screen) *messageList {
 	l := &messageList{out: bufio.NewWriterSize(out, 1<<16), flags: o, screen: sc, called: map[string]string{}}
 	if o.json {
 		info, _ := json.Marshal(c) // cannot fail
@@ -76,20 +77,20 @@ func (l *messageList) row(m *report.Message) error {
 		l.last = day
 		fmt.Fprintf(l.out, "%s\n", l.screen.Style.Bold(day))
 	}
-	pin, tokens := " ", Thousands(m.Tokens)
+	pin, tokens := " ", term.Thousands(m.Tokens)
 	if m.Pinned {
 		pin = "*"
 	}
 	if m.Role == timeline.RoleMeta {
 		tokens = ""
 	}
-	words := cmp.Or(OneLine(m.Words(), max(120, l.screen.Width)), "(empty)")
-	line := fmt.Sprintf("%6d%s %s  %-9s %7s  ", m.ID, pin, at.Format("15:04:05"), OneLine(m.By(), 9), tokens)
+	words := cmp.Or(term.OneLine(m.Words(), max(120, l.screen.Width)), "(empty)")
+	line := fmt.Sprintf("%6d%s %s  %-9s %7s  ", m.ID, pin, at.Format("15:04:05"), term.OneLine(m.By(), 9), tokens)
 	if l.screen.Width > 0 {
-		line = fmt.Sprintf("%5d%s %s %-9s %6s  ", m.ID, pin, at.Format("15:04"), OneLine(m.By(), 9), tokens)
-		line += Clip(words, l.screen.Width-Cells(line))
+		line = fmt.Sprintf("%5d%s %s %-9s %6s  ", m.ID, pin, at.Format("15:04"), term.OneLine(m.By(), 9), tokens)
+		line += term.Clip(words, l.screen.Width-term.Cells(line))
 	} else {
-		line += OneLine(words, 120)
+		line += term.OneLine(words, 120)
 	}
 	if m.Role == timeline.RoleMeta {
 		line = l.screen.Style.Code("2", line)
@@ -119,7 +120,7 @@ func (l *messageList) end(branches []shownBranch, older int) error {
 		if i == 0 {
 			fmt.Fprintln(l.out)
 			if older > 0 {
-				fmt.Fprintf(l.out, "%s, not listed (--branch 1 to %d)\n", Plural(older, "older branch", "older branches"), older)
+				fmt.Fprintf(l.out, "%s, not listed (--branch 1 to %d)\n", term.Plural(older, "older branch", "older branches"), older)
 			}
 		}
 		line := fmt.Sprintf("branch %d: leaves after message %d and ends at %d (--branch %d)", b.Branch, b.Shared, b.Last, b.Branch)
@@ -127,7 +128,7 @@ func (l *messageList) end(branches []shownBranch, older int) error {
 			line += ": " + b.Words
 		}
 		if l.screen.Width > 0 {
-			line = Clip(line, l.screen.Width)
+			line = term.Clip(line, l.screen.Width)
 		}
 		fmt.Fprintln(l.out, line)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -24,11 +25,11 @@ var (
 // wholeMessage draws one message with its author, its time and its whole text. On a terminal
 // it draws only the first and last lines of long results and arguments of tools, unless full
 // is set.
-func wholeMessage(out io.Writer, m *report.Message, sc Screen, full bool) error {
+func wholeMessage(out io.Writer, m *report.Message, sc term.Screen, full bool) error {
 	lines := []string{sc.Style.Code(byColour(m.By()), messageHead(m, sc.Width))}
 	switch {
 	case m.Chat == nil:
-		lines = append(lines, Markdown(m.Text, sc)...)
+		lines = append(lines, term.Markdown(m.Text, sc)...)
 	default:
 		for i := range m.Chat.Parts {
 			lines = append(lines, partLines(&m.Chat.Parts[i], sc, full)...)
@@ -45,21 +46,21 @@ func messageHead(m *report.Message, width int) string {
 	if m.Pinned {
 		pin = ", pinned"
 	}
-	tokens := Plural(m.Tokens, "token", "tokens")
+	tokens := term.Plural(m.Tokens, "token", "tokens")
 	if m.Role == timeline.RoleMeta {
 		tokens = "not a message"
 	}
-	who, at := fmt.Sprintf("%d  %s  ", m.ID, OneLine(m.By(), 20)), m.Time.Local()
+	who, at := fmt.Sprintf("%d  %s  ", m.ID, term.OneLine(m.By(), 20)), m.Time.Local()
 	for _, rest := range []string{
 		at.Format("2 Jan 2006 15:04:05") + "  " + tokens + pin,
 		at.Format("2 Jan 15:04") + "  " + tokens + pin,
 		at.Format("2 Jan 15:04") + pin,
 	} {
-		if width == 0 || Cells(who+rest) <= width {
+		if width == 0 || term.Cells(who+rest) <= width {
 			return who + rest
 		}
 	}
-	return Clip(strings.TrimSpace(who)+pin, width)
+	return term.Clip(strings.TrimSpace(who)+pin, width)
 }
 
 // byColour returns the colour of a speaker.
@@ -75,21 +76,21 @@ func byColour(who string) string {
 	return "1"
 }
 
-func partLines(p *chat.Part, sc Screen, full bool) []string {
+func partLines(p *chat.Part, sc term.Screen, full bool) []string {
 	switch p.Kind {
 	case chat.Text, chat.Refusal:
 		if p.Text.Empty() {
 			return nil
 		}
-		return Markdown(p.Text.String(), sc)
+		return term.Markdown(p.Text.String(), sc)
 	case chat.Thinking:
 		text := p.Text.String()
 		if strings.TrimSpace(text) == "" {
 			return []string{sc.Style.Code("2", "(thinking that its provider keeps to itself)")}
 		}
-		return dimmed(Markdown("(thinking) "+text, Screen{Width: sc.Width}), sc)
+		return dimmed(term.Markdown("(thinking) "+text, term.Screen{Width: sc.Width}), sc)
 	case chat.Call:
-		name := Printable(p.Name)
+		name := term.Printable(p.Name)
 		lines := foldArguments.apply(wrapped(name+"("+arguments(p)+")", sc), sc, full)
 		if rest, ok := strings.CutPrefix(lines[0], name); ok {
 			lines[0] = sc.Style.Code("33", name) + rest
@@ -104,7 +105,7 @@ func partLines(p *chat.Part, sc Screen, full bool) []string {
 				text += timeline.Words(&chat.Message{Parts: []chat.Part{*q}}) + "\n"
 			}
 		}
-		title := strings.TrimSpace("← " + Printable(p.Name))
+		title := strings.TrimSpace("← " + term.Printable(p.Name))
 		switch {
 		case p.IsError && p.Name != "":
 			title += ": error"
@@ -118,11 +119,11 @@ func partLines(p *chat.Part, sc Screen, full bool) []string {
 			lines[i] = "  " + lines[i]
 		}
 		if sc.Width > 0 {
-			title = Clip(title, sc.Width)
+			title = term.Clip(title, sc.Width)
 		}
 		return append([]string{sc.Style.Code("33", title)}, lines...)
 	}
-	return Markdown(timeline.Words(&chat.Message{Parts: []chat.Part{*p}}), sc)
+	return term.Markdown(timeline.Words(&chat.Message{Parts: []chat.Part{*p}}), sc)
 }
 
 // arguments returns the arguments of a call as name=value. If they are not an object, it
@@ -151,29 +152,29 @@ func arguments(p *chat.Part) string {
 }
 
 // wrapped breaks a text that is not Markdown.
-func wrapped(text string, sc Screen) []string {
+func wrapped(text string, sc term.Screen) []string {
 	var out []string
-	for line := range strings.SplitSeq(strings.ReplaceAll(strings.TrimRight(Printable(text), "\n"), "\t", "    "), "\n") {
+	for line := range strings.SplitSeq(strings.ReplaceAll(strings.TrimRight(term.Printable(text), "\n"), "\t", "    "), "\n") {
 		if sc.Width == 0 {
 			out = append(out, line)
 		} else {
-			out = append(out, Wrap(line, sc.Width, 2)...)
+			out = append(out, term.Wrap(line, sc.Width, 2)...)
 		}
 	}
 	return out
 }
 
 // apply shortens lines of a terminal to the first and last ones, unless full is set.
-func (f fold) apply(lines []string, sc Screen, full bool) []string {
+func (f fold) apply(lines []string, sc term.Screen, full bool) []string {
 	more := len(lines) - f.head - f.tail
 	if sc.Width == 0 || full || more <= 2 { // no line is left out for one that says so
 		return lines
 	}
-	note := sc.Style.Code("2", fmt.Sprintf("… %s, --full shows them", Plural(more, "line more", "lines more")))
+	note := sc.Style.Code("2", fmt.Sprintf("… %s, --full shows them", term.Plural(more, "line more", "lines more")))
 	return slices.Concat(lines[:f.head], []string{note}, lines[len(lines)-f.tail:])
 }
 
-func dimmed(lines []string, sc Screen) []string {
+func dimmed(lines []string, sc term.Screen) []string {
 	for i := range lines {
 		lines[i] = sc.Style.Code("2", lines[i])
 	}

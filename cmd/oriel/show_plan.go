@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -54,7 +55,7 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 	if err != nil {
 		return err
 	}
-	return Paged(cmd.OutOrStdout(), func(out io.Writer, sc Screen) error {
+	return term.Paged(cmd.OutOrStdout(), func(out io.Writer, sc term.Screen) error {
 		var b bytes.Buffer
 		planRows(&b, rows, sc)
 		b.WriteString("\n")
@@ -66,16 +67,16 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 }
 
 // planRows draws a row for each plan.
-func planRows(b *bytes.Buffer, plans []report.Plan, sc Screen) {
-	t := Table{Left: []bool{true, true, false, false, false, true}}
+func planRows(b *bytes.Buffer, plans []report.Plan, sc term.Screen) {
+	t := term.Table{Left: []bool{true, true, false, false, false, true}}
 	t.Row("plan", "made", "came", "sent", "left", "why")
 	for i := range plans {
 		p := &plans[i]
 		left := ""
 		if n := p.Left.Len(); n > 0 {
-			left = fmt.Sprintf("%d (%s)", n, Roughly(p.LeftTokens))
+			left = fmt.Sprintf("%d (%s)", n, term.Roughly(p.LeftTokens))
 		}
-		t.Row(p.ID, p.Time.Local().Format("2 Jan 15:04"), Thousands(p.TokensBefore), Thousands(p.TokensAfter), left, whyOf(p))
+		t.Row(p.ID, p.Time.Local().Format("2 Jan 15:04"), term.Thousands(p.TokensBefore), term.Thousands(p.TokensAfter), left, whyOf(p))
 	}
 	if sc.Width > 0 {
 		t.Fit(sc.Width, 24, 2, 1) // came, made
@@ -102,32 +103,32 @@ func besides(p *report.Plan) (text string) {
 		put += in.Tokens
 	}
 	if put > 0 {
-		text = fmt.Sprintf("; %s were put in", Plural(put, "token", "tokens"))
+		text = fmt.Sprintf("; %s were put in", term.Plural(put, "token", "tokens"))
 	}
 	// A message counts a few tokens more or less than the sum of its parts.
 	switch rest := put - p.AddedTokens; {
 	case rest > 0:
-		text += fmt.Sprintf("; another %s are not sent: thinking, the client's own notes, or rounding", Plural(rest, "token", "tokens"))
+		text += fmt.Sprintf("; another %s are not sent: thinking, the client's own notes, or rounding", term.Plural(rest, "token", "tokens"))
 	case rest < 0:
-		text += fmt.Sprintf("; rounding adds %s", Plural(-rest, "token", "tokens"))
+		text += fmt.Sprintf("; rounding adds %s", term.Plural(-rest, "token", "tokens"))
 	}
 	return text
 }
 
 // planDetails draws what a plan holds back, and what stands for it.
-func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc Screen, full bool) {
+func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc term.Screen, full bool) {
 	model := ""
 	if p.Model != "" {
-		model = " for " + OneLine(p.Model, 60)
+		model = " for " + term.OneLine(p.Model, 60)
 	}
 	paragraph(b, sc, "%s, made %s%s by policy %s: %s", p.ID, p.Time.Local().Format("2 Jan 2006 15:04:05"), model, p.Policy, whyOf(p))
 	share := 0.0
 	if p.TokensBefore > 0 {
 		share = 100 * float64(p.TokensAfter) / float64(p.TokensBefore)
 	}
-	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%), budget %s; the window lost %s of %s%s:\n", Thousands(p.TokensAfter), Thousands(p.TokensBefore), share, Thousands(p.Budget),
-		Plural(p.HiddenTokens, "token", "tokens"), Plural(p.Hidden, "message", "messages"), besides(p))
-	t := Table{Left: []bool{true, true, false, true, true}}
+	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%), budget %s; the window lost %s of %s%s:\n", term.Thousands(p.TokensAfter), term.Thousands(p.TokensBefore), share, term.Thousands(p.Budget),
+		term.Plural(p.HiddenTokens, "token", "tokens"), term.Plural(p.Hidden, "message", "messages"), besides(p))
+	t := term.Table{Left: []bool{true, true, false, true, true}}
 	t.Row("messages", "what became of them", "lost", "who", "how they begin")
 	first, last := len(spans), len(spans) // those between them are counted
 	if sc.Width > 0 && !full && len(spans) > maxSpans+1 {
@@ -138,7 +139,7 @@ func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc Screen
 		n := &spans[i]
 		if first <= i && i < last {
 			if between += n.Tokens; i == last-1 {
-				t.Row("…", fmt.Sprintf("%d more like these", last-first), Roughly(between), "", "--full shows them")
+				t.Row("…", fmt.Sprintf("%d more like these", last-first), term.Roughly(between), "", "--full shows them")
 			}
 			continue
 		}
@@ -150,7 +151,7 @@ func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc Screen
 		if n.Messages > 1 {
 			what = fmt.Sprintf("%d %s", n.Messages, strings.Replace(what, "result ", "results ", 1))
 		}
-		t.Row(ids, verdictLook[n.Verdict].sign+" "+what, Roughly(n.Tokens), OneLine(n.Role, 9), OneLine(n.Words, 120))
+		t.Row(ids, verdictLook[n.Verdict].sign+" "+what, term.Roughly(n.Tokens), term.OneLine(n.Role, 9), term.OneLine(n.Words, 120))
 	}
 	if sc.Width > 0 {
 		t.Fit(sc.Width, 30, 3, 2) // who, tokens
@@ -159,19 +160,19 @@ func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc Screen
 	for _, in := range p.Inserted {
 		if in.Kind == "recall" {
 			b.WriteString("\n")
-			paragraph(b, sc, "recalled %s of messages %s, put into message %d", Plural(in.Tokens, "token", "tokens"), recalledIDs(in.Block), in.Into)
+			paragraph(b, sc, "recalled %s of messages %s, put into message %d", term.Plural(in.Tokens, "token", "tokens"), recalledIDs(in.Block), in.Into)
 			continue
 		}
-		fmt.Fprintf(b, "\n%s\n", sc.Style.Bold(fmt.Sprintf("%s in message %d, %s", in.Kind, in.Into, Plural(in.Tokens, "token", "tokens"))))
-		for _, line := range Markdown(in.Text, sc) {
+		fmt.Fprintf(b, "\n%s\n", sc.Style.Bold(fmt.Sprintf("%s in message %d, %s", in.Kind, in.Into, term.Plural(in.Tokens, "token", "tokens"))))
+		for _, line := range term.Markdown(in.Text, sc) {
 			fmt.Fprintln(b, line)
 		}
 	}
 	for _, w := range p.Warnings {
-		fmt.Fprintf(b, "! %s\n", OneLine(w, 400))
+		fmt.Fprintf(b, "! %s\n", term.OneLine(w, 400))
 	}
 	if p.Summary.Error != "" {
-		fmt.Fprintf(b, "! %s\n", OneLine(p.Summary.Error, 400))
+		fmt.Fprintf(b, "! %s\n", term.OneLine(p.Summary.Error, 400))
 	}
 	b.WriteString("\n")
 }
@@ -189,22 +190,22 @@ func wayBack(conversation string, plans []report.Plan) string {
 			return fmt.Sprintf("oriel release %s lets them leave again", conversation)
 		case p.Undone:
 		case p == asked:
-			return fmt.Sprintf("oriel undo %s %s brings back %s that left with it", conversation, p.ID, Plural(int(n), "message", "messages"))
+			return fmt.Sprintf("oriel undo %s %s brings back %s that left with it", conversation, p.ID, term.Plural(int(n), "message", "messages"))
 		default:
-			return fmt.Sprintf("nothing left with %s; oriel undo %s %s brings back %s that left with %s", asked.ID, conversation, p.ID, Plural(int(n), "message", "messages"), p.ID)
+			return fmt.Sprintf("nothing left with %s; oriel undo %s %s brings back %s that left with %s", asked.ID, conversation, p.ID, term.Plural(int(n), "message", "messages"), p.ID)
 		}
 	}
 	return fmt.Sprintf("nothing left with %s", asked.ID)
 }
 
 // paragraph writes a text, wrapped to the screen.
-func paragraph(b *bytes.Buffer, sc Screen, format string, args ...any) {
-	for line := range strings.SplitSeq(Printable(fmt.Sprintf(format, args...)), "\n") {
+func paragraph(b *bytes.Buffer, sc term.Screen, format string, args ...any) {
+	for line := range strings.SplitSeq(term.Printable(fmt.Sprintf(format, args...)), "\n") {
 		if sc.Width == 0 {
 			fmt.Fprintln(b, line)
 			continue
 		}
-		for _, l := range Wrap(line, sc.Width, 0) {
+		for _, l := range term.Wrap(line, sc.Width, 0) {
 			fmt.Fprintln(b, l)
 		}
 	}

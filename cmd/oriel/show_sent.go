@@ -13,6 +13,7 @@ import (
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/report/usage"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -53,8 +54,8 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 		_, err := io.WriteString(cmd.OutOrStdout(), "no calls were recorded: oriel run and oriel serve record them\n")
 		return err
 	}
-	return Paged(cmd.OutOrStdout(), func(out io.Writer, sc Screen) error {
-		t := Table{Left: []bool{false, true, false, false, false, false, true, true, true}}
+	return term.Paged(cmd.OutOrStdout(), func(out io.Writer, sc term.Screen) error {
+		t := term.Table{Left: []bool{false, true, false, false, false, false, true, true, true}}
 		t.Row("call", "time", "last id", "came", "sent", "cost", "plan", "model", "")
 		for i := range calls {
 			k := &calls[i]
@@ -63,9 +64,9 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 			case k.Unpriced():
 				cost = "?"
 			case k.Priced:
-				cost = Money(k.Cost)
+				cost = term.Money(k.Cost)
 			}
-			t.Row(strconv.Itoa(k.Number), k.Began.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10), Thousands(k.Came), Thousands(k.Sent), cost, k.Plan, OneLine(shortModel(k.Model), 24), OneLine(k.Error, 100))
+			t.Row(strconv.Itoa(k.Number), k.Began.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10), term.Thousands(k.Came), term.Thousands(k.Sent), cost, k.Plan, term.OneLine(shortModel(k.Model), 24), term.OneLine(k.Error, 100))
 		}
 		if sc.Width > 0 {
 			t.Fit(sc.Width, leastError, 2, 6, 1) // id, model, time
@@ -108,16 +109,16 @@ func showSent(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *sh
 	if o.json {
 		body = append(body, '\n')
 	}
-	if !IsTerminal(cmd.OutOrStdout()) || o.json {
+	if !term.IsTerminal(cmd.OutOrStdout()) || o.json {
 		_, err := cmd.OutOrStdout().Write(body)
 		return err
 	}
-	return Paged(cmd.OutOrStdout(), func(out io.Writer, sc Screen) error {
+	return term.Paged(cmd.OutOrStdout(), func(out io.Writer, sc term.Screen) error {
 		var b bytes.Buffer
 		if err := json.Indent(&b, body, "", "  "); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(out, Printable(b.String()))
+		_, err := fmt.Fprintln(out, term.Printable(b.String()))
 		return err
 	})
 }
@@ -144,7 +145,7 @@ func showDiff(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, names
 	if o.json {
 		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "from": ends[0], "to": ends[1], "changes": changes})
 	}
-	return Paged(cmd.OutOrStdout(), func(out io.Writer, sc Screen) error {
+	return term.Paged(cmd.OutOrStdout(), func(out io.Writer, sc term.Screen) error {
 		_, err := out.Write(drawDiff(ends, changes, o.full, sc))
 		return err
 	})

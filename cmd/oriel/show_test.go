@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
 
 // plainScreen is a terminal without colours.
-func plainScreen(width int) Screen { return Screen{Width: width} }
+func plainScreen(width int) term.Screen { return term.Screen{Width: width} }
 
 // The head of a message is one line on a terminal of any width.
 func TestTheHeadOfAMessageFitsTheWidth(t *testing.T) {
@@ -33,7 +34,7 @@ func TestTheHeadOfAMessageFitsTheWidth(t *testing.T) {
 }
 
 // shownMessage returns a message of the Messages API as wholeMessage draws it.
-func shownMessage(t *testing.T, raw string, sc Screen, full bool) string {
+func shownMessage(t *testing.T, raw string, sc term.Screen, full bool) string {
 	t.Helper()
 	stored := timeline.Message{Format: timeline.FormatAnthropic, Role: "assistant", Raw: []byte(raw)}
 	c, err := stored.Chat()
@@ -45,8 +46,8 @@ func shownMessage(t *testing.T, raw string, sc Screen, full bool) string {
 		t.Fatal(err)
 	}
 	for line := range strings.SplitSeq(b.String(), "\n") {
-		if sc.Width > 0 && Cells(line) > sc.Width {
-			t.Errorf("%d columns of %d: %q", Cells(line), sc.Width, line)
+		if sc.Width > 0 && term.Cells(line) > sc.Width {
+			t.Errorf("%d columns of %d: %q", term.Cells(line), sc.Width, line)
 		}
 	}
 	return b.String()
@@ -98,10 +99,10 @@ func TestLongResultsAreFolded(t *testing.T) {
 	m := &report.Message{ID: 7, Role: "user", Chat: &c}
 	for _, k := range []struct {
 		name   string
-		screen Screen
+		screen term.Screen
 		full   bool
 		want   int // lines of the result
-	}{{"terminal", plainScreen(80), false, foldResult.head + foldResult.tail}, {"--full", plainScreen(80), true, 100}, {"pipe", Screen{}, false, 100}} {
+	}{{"terminal", plainScreen(80), false, foldResult.head + foldResult.tail}, {"--full", plainScreen(80), true, 100}, {"pipe", term.Screen{}, false, 100}} {
 		var b bytes.Buffer
 		if err := wholeMessage(&b, m, k.screen, k.full); err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/report/usage"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 func statuslineCommand() *cobra.Command {
@@ -74,7 +75,7 @@ const maxStatusInput = 1 << 20
 
 // readSession reads the session that an agent names on standard input; empty for none.
 func readSession(in io.Reader) (string, error) {
-	if IsTerminal(in) {
+	if term.IsTerminal(in) {
 		return "", nil
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxStatusInput))
@@ -105,19 +106,19 @@ func statusLine(s *usage.Status, own bool) string {
 	case s.Conversation == "":
 		parts[0] += ": no calls yet"
 	default:
-		parts[0] += fmt.Sprintf(" %s of %s (%s)", Compact(s.Tokens), Compact(s.Limit), Percent(s.Tokens, s.Limit))
+		parts[0] += fmt.Sprintf(" %s of %s (%s)", term.Compact(s.Tokens), term.Compact(s.Limit), term.Percent(s.Tokens, s.Limit))
 	}
 	if s.LeftOut > 0 {
-		parts = append(parts, Compact(s.LeftOut)+" left out")
+		parts = append(parts, term.Compact(s.LeftOut)+" left out")
 	}
 	switch {
 	case s.Cost > 0:
-		parts = append(parts, Money(s.Cost)+" today")
+		parts = append(parts, term.Money(s.Cost)+" today")
 	case len(s.UnknownModels) > 0:
 		parts = append(parts, "no price known")
 	}
 	if saved := s.Without - s.Cost; saved >= 0.005 {
-		parts = append(parts, fmt.Sprintf("%s saved (%.0f%%)", Money(saved), 100*saved/s.Without))
+		parts = append(parts, fmt.Sprintf("%s saved (%.0f%%)", term.Money(saved), 100*saved/s.Without))
 	}
 	return strings.Join(parts, " · ")
 }

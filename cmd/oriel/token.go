@@ -14,6 +14,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/access"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -67,7 +68,7 @@ only now: the store has its hash. A tenant needs no other preparation.`,
 		t := timeline.Token{Tenant: tenant, Role: role, Created: now}
 		err := checkTenant(tenant)
 		if err == nil && role != timeline.RoleCall && role != timeline.RoleRead {
-			err = fmt.Errorf("%q is not a role: use --role call or --role read", OneLine(role, 40))
+			err = fmt.Errorf("%q is not a role: use --role call or --role read", term.OneLine(role, 40))
 		}
 		if err == nil {
 			t.Expires, err = expiry(expires, now)
@@ -110,7 +111,7 @@ func checkTenant(name string) error {
 	case name == "":
 		return errors.New("no tenant: give --tenant NAME, whose history the token opens")
 	case !tenantName.MatchString(name) || utf8.RuneCountInString(name) > 100:
-		return fmt.Errorf("%q is not a name of a tenant: use at most 100 letters, digits and ._@-, and begin with a letter or digit", OneLine(name, 60))
+		return fmt.Errorf("%q is not a name of a tenant: use at most 100 letters, digits and ._@-, and begin with a letter or digit", term.OneLine(name, 60))
 	}
 	return nil
 }
@@ -129,11 +130,11 @@ func expiry(text string, now time.Time) (at time.Time, err error) {
 			}
 		}
 		if err != nil {
-			return at, fmt.Errorf("%q is not an expiry: give one such as 12h, 90d, 2027-01-01 or 2027-01-01T15:04:05Z", OneLine(text, 60))
+			return at, fmt.Errorf("%q is not an expiry: give one such as 12h, 90d, 2027-01-01 or 2027-01-01T15:04:05Z", term.OneLine(text, 60))
 		}
 	}
 	if !at.After(now) {
-		return at, fmt.Errorf("%q is over: give a time to come, such as 90d", OneLine(text, 60))
+		return at, fmt.Errorf("%q is over: give a time to come, such as 90d", term.OneLine(text, 60))
 	}
 	return at, nil
 }
@@ -195,7 +196,7 @@ signs that browser out.`,
 			return err
 		}
 		now := time.Now()
-		out := Table{Left: []bool{true, true, true, true, true, true}}
+		out := term.Table{Left: []bool{true, true, true, true, true, true}}
 		out.Row("id", "tenant", "role", "state", "created", "expires")
 		for i := range all {
 			t := &all[i]
@@ -284,9 +285,9 @@ func findToken(all []timeline.Token, text string) (timeline.Token, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return timeline.Token{}, fmt.Errorf("%d tokens begin with %q: give more of the id", len(found), OneLine(text, 20))
+		return timeline.Token{}, fmt.Errorf("%d tokens begin with %q: give more of the id", len(found), term.OneLine(text, 20))
 	case access.InText(text) != "":
 		return timeline.Token{}, errors.New("there is no such token: oriel token list shows all")
 	}
-	return timeline.Token{}, fmt.Errorf("there is no token %q: oriel token list shows all", OneLine(text, 20))
+	return timeline.Token{}, fmt.Errorf("there is no token %q: oriel token list shows all", term.OneLine(text, 20))
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	xterm "golang.org/x/term"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 func topCommand() *cobra.Command {
@@ -87,7 +89,7 @@ func dialed(listen string) string {
 
 // topLive runs the screen.
 func topLive(cmd *cobra.Command, client *topClient) error {
-	in, out := File(cmd.InOrStdin()), File(cmd.OutOrStdout())
+	in, out := term.File(cmd.InOrStdin()), term.File(cmd.OutOrStdout())
 	if in == nil || out == nil {
 		return errors.New("oriel top needs a terminal: use --once or --json for a script")
 	}
@@ -99,13 +101,13 @@ func topLive(cmd *cobra.Command, client *topClient) error {
 	if err != nil {
 		return &failure{fmt.Errorf("read the size of the terminal: %w", err)}
 	}
-	s := &topScreen{model: newTopModel(client.base, width, height, StyleOf(out)), client: client, in: in, out: out, news: make(chan func(*topModel) topJob)}
+	s := &topScreen{model: newTopModel(client.base, width, height, term.StyleOf(out)), client: client, in: in, out: out, news: make(chan func(*topModel) topJob)}
 	return s.run(cmd.Context())
 }
 
 // topOnce prints the screen, as high as it needs to be.
 func topOnce(cmd *cobra.Command, client *topClient) error {
-	m := newTopModel(client.base, Width(cmd.OutOrStdout()), 1000, StyleOf(cmd.OutOrStdout()))
+	m := newTopModel(client.base, term.Width(cmd.OutOrStdout()), 1000, term.StyleOf(cmd.OutOrStdout()))
 	for job := topJob(refreshTop); job != nil; {
 		job = job(cmd.Context(), client)(m)
 	}

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // topClient asks the API of a running server.
@@ -29,7 +31,7 @@ func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse
 func newTopClient(address, token string) (*topClient, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("--url %q: give the address that oriel serve prints, such as http://127.0.0.1:8780", OneLine(address, 60))
+		return nil, fmt.Errorf("--url %q: give the address that oriel serve prints, such as http://127.0.0.1:8780", term.OneLine(address, 60))
 	}
 	if t, ok := strings.CutPrefix(u.Fragment, "token="); ok && token == "" {
 		token = t
@@ -98,7 +100,7 @@ func (c *topClient) request(ctx context.Context, method, path string, body any) 
 	if problem.Hint != "" {
 		said += ": " + problem.Hint
 	}
-	return nil, errors.New(OneLine(said, maxError))
+	return nil, errors.New(term.OneLine(said, maxError))
 }
 
 // ask asks and reads the JSON answer into out.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // screenOn reads what a program shows on a terminal.
@@ -134,7 +136,7 @@ func panickingTop([]string) error {
 	if err != nil {
 		return err
 	}
-	s := &topScreen{model: newTopModel(client.base, 80, 24, Style{}), client: client, in: os.Stdin, out: os.Stdout, news: make(chan func(*topModel) topJob, 1)}
+	s := &topScreen{model: newTopModel(client.base, 80, 24, term.Style{}), client: client, in: os.Stdin, out: os.Stdout, news: make(chan func(*topModel) topJob, 1)}
 	s.news <- func(*topModel) topJob { panic("a fault") }
 	return s.run(context.Background())
 }

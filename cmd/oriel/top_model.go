@@ -7,13 +7,15 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // topModel is the state of oriel top. One goroutine owns it.
 type topModel struct {
 	address       string
 	width, height int
-	style         Style
+	style         term.Style
 	now           func() time.Time
 
 	overview *topOverview
@@ -37,7 +39,7 @@ type topModel struct {
 // puts the answer into the model.
 type topJob func(ctx context.Context, c *topClient) func(*topModel) topJob
 
-func newTopModel(address string, width, height int, s Style) *topModel {
+func newTopModel(address string, width, height int, s term.Style) *topModel {
 	return &topModel{address: address, width: width, height: height, style: s, follows: true, now: time.Now}
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
 
@@ -98,7 +99,7 @@ func TestTopPinsAndUndoes(t *testing.T) {
 	s, client := serveCut(t)
 	defer s.end(t)
 	ctx := t.Context()
-	m := newTopModel(client.base, 80, 24, Style{})
+	m := newTopModel(client.base, 80, 24, term.Style{})
 	m.press(ctx, client, "r")
 	if len(m.calls) != topCalls || m.strip == nil || m.strip.Count != 2*topCalls || m.message == nil || m.message.ID != m.strip.Upto {
 		t.Fatalf("%d calls, %+v, %+v", len(m.calls), m.strip, m.message)
@@ -223,7 +224,7 @@ func TestTopFitsTheTerminal(t *testing.T) {
 	}
 	for _, styled := range []bool{false, true} {
 		for _, at := range [][2]int{{80, 24}, {120, 40}, {56, 10}, {57, 11}, {55, 30}, {200, 60}, {79, 13}, {10, 3}} {
-			m := newTopModel("http://"+hostile, at[0], at[1], Style{On: styled})
+			m := newTopModel("http://"+hostile, at[0], at[1], term.Style{On: styled})
 			check := func(what string) {
 				t.Helper()
 				lines := m.view()
@@ -237,8 +238,8 @@ func TestTopFitsTheTerminal(t *testing.T) {
 						_, after, _ := strings.Cut(rest, "m")
 						plain = before + after
 					}
-					if Cells(plain) > m.width || strings.ContainsAny(plain, "\x1b\x07\u202e\t\n") {
-						t.Errorf("%s at %v: %d columns in %q", what, at, Cells(plain), plain)
+					if term.Cells(plain) > m.width || strings.ContainsAny(plain, "\x1b\x07\u202e\t\n") {
+						t.Errorf("%s at %v: %d columns in %q", what, at, term.Cells(plain), plain)
 					}
 				}
 			}
@@ -273,7 +274,7 @@ func TestTopFitsTheTerminal(t *testing.T) {
 
 // On a terminal of 80 columns the list shows by which plan a call was sent, and the help is whole.
 func TestTopAtEightyColumns(t *testing.T) {
-	m := newTopModel("http://127.0.0.1:8780", 80, 24, Style{})
+	m := newTopModel("http://127.0.0.1:8780", 80, 24, term.Style{})
 	m.overview = &topOverview{Live: []topCall{{
 		ID: "1", Conversation: "c", Title: "A long title of a conversation that is cut", Model: "claude-sonnet-4-5",
 		Came: 66_100, Sent: 15_500, Plan: "p13", Cost: 0.06,
@@ -301,7 +302,7 @@ func TestKeysOfATerminal(t *testing.T) {
 func FuzzKeys(f *testing.F) {
 	f.Add("\x1b[A\x1b[")
 	f.Fuzz(func(t *testing.T, text string) {
-		m := newTopModel("http://h", 80, 24, Style{})
+		m := newTopModel("http://h", 80, 24, term.Style{})
 		m.overview, m.strip, m.cursor = &topOverview{Live: []topCall{{ID: "1"}, {ID: "2"}}}, &topStrip{Count: 9, Upto: 8, Verdicts: []topVerdict{{2, 5, "fold"}}}, 3
 		m.list()
 		for _, k := range splitKeys(text) {
@@ -314,7 +315,7 @@ func FuzzKeys(f *testing.F) {
 func TestTopShowsCallsThatRun(t *testing.T) {
 	now := time.Date(2026, 11, 18, 12, 41, 7, 0, time.UTC)
 	for _, width := range []int{80, 120} {
-		m := newTopModel("http://127.0.0.1:8780", width, 24, Style{})
+		m := newTopModel("http://127.0.0.1:8780", width, 24, term.Style{})
 		m.now = func() time.Time { return now.Add(2 * time.Second) }
 		m.overview = &topOverview{got: now, Running: []topCall{{ID: "a", Model: "claude-sonnet-4-5", Began: now.Add(-4 * time.Second), MS: 4000, Came: 130_000, Sent: 48_000}}}
 		m.list()

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/window"
 )
 
 // view returns the lines of the screen: height lines of at most width columns.
 func (m *topModel) view() []string {
 	if m.width < 56 || m.height < 10 {
-		return []string{Clip("make the window larger: 56 columns, 10 rows", m.width)}
+		return []string{term.Clip("make the window larger: 56 columns, 10 rows", m.width)}
 	}
 	if m.help {
 		return m.fill(m.helpLines(), m.keysLine())
@@ -37,28 +38,28 @@ func (m *topModel) fill(lines []string, last string) []string {
 func (m *topModel) head() []string {
 	o := m.overview
 	if o == nil {
-		return []string{m.style.Bold("oriel top") + "  " + Clip(m.address, m.width-11), Clip(OneLine(m.gone, m.width), m.width), ""}
+		return []string{m.style.Bold("oriel top") + "  " + term.Clip(m.address, m.width-11), term.Clip(term.OneLine(m.gone, m.width), m.width), ""}
 	}
-	where := fmt.Sprintf("%s  profile %s  %s", m.address, OneLine(o.Profile, 20), OneLine(o.Version, 20))
-	first := m.style.Bold("oriel top") + "  " + Clip(where, m.width-11)
+	where := fmt.Sprintf("%s  profile %s  %s", m.address, term.OneLine(o.Profile, 20), term.OneLine(o.Version, 20))
+	first := m.style.Bold("oriel top") + "  " + term.Clip(where, m.width-11)
 	t := &o.Today
-	parts := []string{Plural(t.Calls, "call", "calls") + " today", Compact(t.Tokens.Sent) + " of " + Compact(t.Tokens.Without) + " tokens sent", priced(t.Money.Cost, t.Money.UnknownModels)}
+	parts := []string{term.Plural(t.Calls, "call", "calls") + " today", term.Compact(t.Tokens.Sent) + " of " + term.Compact(t.Tokens.Without) + " tokens sent", priced(t.Money.Cost, t.Money.UnknownModels)}
 	if t.Money.Saved >= 0.005 {
-		parts = append(parts, Money(t.Money.Saved)+" saved")
+		parts = append(parts, term.Money(t.Money.Saved)+" saved")
 	}
 	if t.Failed > 0 {
-		parts = append(parts, Plural(t.Failed, "failed", "failed"))
+		parts = append(parts, term.Plural(t.Failed, "failed", "failed"))
 	}
-	parts = append(parts, Plural(t.Cuts, "cut", "cuts"), Plural(t.Recalls, "recall", "recalls"))
+	parts = append(parts, term.Plural(t.Cuts, "cut", "cuts"), term.Plural(t.Recalls, "recall", "recalls"))
 	if o.FailOpen.Total > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed open", o.FailOpen.Total))
 	}
 	if o.Calibration.Calls > 0 {
 		parts = append(parts, fmt.Sprintf("counts ±%.1f%%", 100*o.Calibration.Error))
 	}
-	parts = append(parts, "history "+Bytes(o.Store.Disk))
+	parts = append(parts, "history "+term.Bytes(o.Store.Disk))
 	if o.Queue.Calls > 0 {
-		parts = append(parts, Plural(o.Queue.Calls, "call", "calls")+" to write")
+		parts = append(parts, term.Plural(o.Queue.Calls, "call", "calls")+" to write")
 	}
 	return []string{first, m.joined(parts, m.width), m.unread()}
 }
@@ -71,21 +72,21 @@ func (m *topModel) unread() string {
 	}
 	parts := make([]string, len(all))
 	for i, u := range all {
-		parts[i] = OneLine(fmt.Sprintf("%d × %s %s %s", u.Count, cmp.Or(u.Client, "a client without a name"), u.Path, u.Why), m.width)
+		parts[i] = term.OneLine(fmt.Sprintf("%d × %s %s %s", u.Count, cmp.Or(u.Client, "a client without a name"), u.Path, u.Why), m.width)
 	}
-	return m.style.Code("33", Clip("! not read: "+m.joined(parts, m.width), m.width))
+	return m.style.Code("33", term.Clip("! not read: "+m.joined(parts, m.width), m.width))
 }
 
 // joined joins as many parts as there is room for.
 func (m *topModel) joined(parts []string, room int) string {
 	line := parts[0]
 	for _, p := range parts[1:] {
-		if Cells(line)+3+Cells(p) > room {
+		if term.Cells(line)+3+term.Cells(p) > room {
 			break
 		}
 		line += " · " + p
 	}
-	return Clip(line, room)
+	return term.Clip(line, room)
 }
 
 // planWidth is how many columns a screen must have that shows the plans of calls.
@@ -99,11 +100,11 @@ func (m *topModel) callLines(room int) []string {
 		if !wide {
 			planned := ""
 			if m.width >= planWidth {
-				planned = " " + Column(plan, 5)
+				planned = " " + term.Column(plan, 5)
 			}
-			return Column(time, 8) + Column(what, m.width-8-14-7-7-Cells(planned)-9) + Column(model, 14) + Right(came, 7) + Right(sent, 7) + planned + Right(cost, 9)
+			return term.Column(time, 8) + term.Column(what, m.width-8-14-7-7-term.Cells(planned)-9) + term.Column(model, 14) + term.Right(came, 7) + term.Right(sent, 7) + planned + term.Right(cost, 9)
 		}
-		return Column(time, 10) + Column(what, title) + Column(model, 17) + Right(came, 7) + Right(sent, 7) + " " + Column(plan, 5) + Right(took, 7) + Right(cost, 9)
+		return term.Column(time, 10) + term.Column(what, title) + term.Column(model, 17) + term.Right(came, 7) + term.Right(sent, 7) + " " + term.Column(plan, 5) + term.Right(took, 7) + term.Right(cost, 9)
 	}
 	lines := []string{m.style.Code("2", row(" time", "conversation", "model", "came", "sent", "plan", "took", "cost"))}
 	running := m.running()
@@ -112,8 +113,8 @@ func (m *topModel) callLines(room int) []string {
 			break
 		}
 		took := time.Duration(c.MS)*time.Millisecond + m.now().Sub(m.overview.got)
-		line := row(" "+c.Began.In(m.now().Location()).Format(m.clock(wide)), OneLine(cmp.Or(c.Title, c.Conversation, "a new conversation"), m.width), OneLine(shortModel(c.Model), m.width),
-			Compact(c.Came), Compact(c.Sent), "", "", fmt.Sprintf("run %.0fs", took.Seconds()))
+		line := row(" "+c.Began.In(m.now().Location()).Format(m.clock(wide)), term.OneLine(cmp.Or(c.Title, c.Conversation, "a new conversation"), m.width), term.OneLine(shortModel(c.Model), m.width),
+			term.Compact(c.Came), term.Compact(c.Sent), "", "", fmt.Sprintf("run %.0fs", took.Seconds()))
 		lines = append(lines, m.style.Code("32", line))
 	}
 	if len(m.calls) == 0 && len(running) > 0 {
@@ -124,7 +125,7 @@ func (m *topModel) callLines(room int) []string {
 		if m.filter != "" {
 			what = fmt.Sprintf("no call has %q", m.filter)
 		}
-		return append(append(lines, Clip("  "+what, m.width)), make([]string, max(0, room-2))...)
+		return append(append(lines, term.Clip("  "+what, m.width)), make([]string, max(0, room-2))...)
 	}
 	first := 0
 	for i := range m.calls { // the chosen one is on the screen
@@ -141,7 +142,7 @@ func (m *topModel) callLines(room int) []string {
 		cost := ""
 		switch {
 		case c.Cost > 0:
-			cost = Money(c.Cost)
+			cost = term.Money(c.Cost)
 		case c.Priced != nil && !*c.Priced && c.Error == "":
 			cost = "?"
 		}
@@ -149,7 +150,7 @@ func (m *topModel) callLines(room int) []string {
 		if c.ID == m.selected {
 			marker = "▸"
 		}
-		line := row(marker+c.Time.In(m.now().Location()).Format(m.clock(wide)), OneLine(what, m.width), OneLine(shortModel(c.Model), m.width), Compact(c.Came), Compact(c.Sent), OneLine(c.Plan, 5), Seconds(c.MS), cost)
+		line := row(marker+c.Time.In(m.now().Location()).Format(m.clock(wide)), term.OneLine(what, m.width), term.OneLine(shortModel(c.Model), m.width), term.Compact(c.Came), term.Compact(c.Sent), term.OneLine(c.Plan, 5), term.Seconds(c.MS), cost)
 		switch {
 		case c.ID == m.selected:
 			line = m.style.Code("7", line)
@@ -217,14 +218,14 @@ func (m *topModel) paneLines(room int) []string {
 	}
 	title := ""
 	if c := m.chosen(); c != nil {
-		title = OneLine(cmp.Or(c.Title, c.Conversation), m.width)
+		title = term.OneLine(cmp.Or(c.Title, c.Conversation), m.width)
 	}
-	parts := []string{Clip(title, m.width*2/5)}
+	parts := []string{term.Clip(title, m.width*2/5)}
 	if s.Call > 0 {
-		parts = append(parts, fmt.Sprintf("call %d of %d", s.Call, s.Calls), fmt.Sprintf("%s of %s sent", Compact(s.Sent), Compact(s.Came)))
+		parts = append(parts, fmt.Sprintf("call %d of %d", s.Call, s.Calls), fmt.Sprintf("%s of %s sent", term.Compact(s.Sent), term.Compact(s.Came)))
 	}
 	if s.Budget > 0 {
-		parts = append(parts, "budget "+Compact(s.Budget))
+		parts = append(parts, "budget "+term.Compact(s.Budget))
 	}
 	if s.Plan != "" {
 		parts = append(parts, s.Plan)
@@ -238,8 +239,8 @@ func (m *topModel) rule(text string) string {
 	if text == "" {
 		return m.style.Code("2", strings.Repeat("─", m.width))
 	}
-	text = Clip(text, m.width-6)
-	return m.style.Code("2", "── ") + text + m.style.Code("2", " "+strings.Repeat("─", max(0, m.width-4-Cells(text))))
+	text = term.Clip(text, m.width-6)
+	return m.style.Code("2", "── ") + text + m.style.Code("2", " "+strings.Repeat("─", max(0, m.width-4-term.Cells(text))))
 }
 
 // heights are the sizes of messages, doubling from 16 tokens on.
@@ -311,10 +312,10 @@ func (m *topModel) messageLines(room int) []string {
 	if by == "" {
 		by = msg.Role
 	}
-	about := fmt.Sprintf("message %d · %s · %s", msg.ID, OneLine(by, 20), Plural(msg.Tokens, "token", "tokens"))
+	about := fmt.Sprintf("message %d · %s · %s", msg.ID, term.OneLine(by, 20), term.Plural(msg.Tokens, "token", "tokens"))
 	switch {
 	case msg.Verdict != "":
-		about += " · " + msg.Verdict + ": " + OneLine(msg.Reason, m.width)
+		about += " · " + msg.Verdict + ": " + term.OneLine(msg.Reason, m.width)
 	case msg.ID > m.strip.Upto:
 		about += " · came later"
 	default:
@@ -323,9 +324,9 @@ func (m *topModel) messageLines(room int) []string {
 	if msg.Pinned {
 		about += " · pinned"
 	}
-	lines := []string{m.style.Bold(Clip(about, m.width))}
-	for line := range strings.Lines(Printable(msg.text())) {
-		for _, part := range Wrap(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    "), m.width-2, 0) {
+	lines := []string{m.style.Bold(term.Clip(about, m.width))}
+	for line := range strings.Lines(term.Printable(msg.text())) {
+		for _, part := range term.Wrap(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    "), m.width-2, 0) {
 			if len(lines) == room {
 				return lines
 			}
@@ -355,24 +356,24 @@ func (msg *topMessage) text() string {
 func (m *topModel) keysLine() string {
 	switch {
 	case m.filtering:
-		return Clip("/"+m.filter+"▏  enter keeps the filter, esc clears it", m.width)
+		return term.Clip("/"+m.filter+"▏  enter keeps the filter, esc clears it", m.width)
 	case m.asking != nil:
 		u := m.asking
-		question := fmt.Sprintf("Undo %s? Messages %s come back (%s tokens)", u.Plan, u.Back, Compact(u.BackTokens))
+		question := fmt.Sprintf("Undo %s? Messages %s come back (%s tokens)", u.Plan, u.Back, term.Compact(u.BackTokens))
 		if u.Leaves != "" {
-			question += fmt.Sprintf(", %s left out for them (%s)", u.Leaves, Compact(u.LeavesTokens))
+			question += fmt.Sprintf(", %s left out for them (%s)", u.Leaves, term.Compact(u.LeavesTokens))
 		}
-		return m.style.Code("33;1", Clip(OneLine(question+". y or n", m.width), m.width))
+		return m.style.Code("33;1", term.Clip(term.OneLine(question+". y or n", m.width), m.width))
 	case m.gone != "" && m.overview != nil:
-		return m.style.Code("31", Clip(OneLine(m.gone+"; asking again", m.width), m.width))
+		return m.style.Code("31", term.Clip(term.OneLine(m.gone+"; asking again", m.width), m.width))
 	case m.note != "":
-		return Clip(OneLine(m.note, m.width), m.width)
+		return term.Clip(term.OneLine(m.note, m.width), m.width)
 	}
 	keys := "↑↓ call · ←→ message · [] left out · p pin · u undo · / filter · ? help · q quit"
 	if m.filter != "" {
 		keys = "filter " + m.filter + " · " + keys
 	}
-	return m.style.Code("2", Clip(OneLine(keys, 2*m.width), m.width))
+	return m.style.Code("2", term.Clip(term.OneLine(keys, 2*m.width), m.width))
 }
 
 // helpLines explain the screen.
@@ -400,7 +401,7 @@ func (m *topModel) helpLines() []string {
 	}
 	for i, line := range lines {
 		if !strings.Contains(line, "\x1b") {
-			lines[i] = Clip(line, m.width)
+			lines[i] = term.Clip(line, m.width)
 		}
 	}
 	return lines

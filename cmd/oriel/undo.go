@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -82,7 +83,7 @@ var errNotAgreed = errors.New("nothing was undone: answer y, or give --yes")
 
 func (u *undoing) question() string {
 	return fmt.Sprintf("M%s will be restored (%s tokens), and %s left out (%s tokens), which includes newer ones. Continue?",
-		messagesOf(u.Back)[1:], Thousands(u.BackTokens), messagesOf(u.Leaves), Thousands(u.LeavesTokens))
+		messagesOf(u.Back)[1:], term.Thousands(u.BackTokens), messagesOf(u.Leaves), term.Thousands(u.LeavesTokens))
 }
 
 func (u *undoing) String() string {

@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // A client whose calls cannot be read is named where a person looks: in the log, by oriel
@@ -42,7 +44,7 @@ func TestAClientThatIsNotReadIsNamedEverywhere(t *testing.T) {
 	var o topOverview
 	client.await(t, func(now *topOverview) bool { o = *now; return len(o.Unread) == 2 })
 	await(func() bool { return strings.Count(s.errors.String(), "odd-agent/7") == 2 })
-	m := newTopModel(address, 120, 24, Style{})
+	m := newTopModel(address, 120, 24, term.Style{})
 	m.overview = &o
 	screen := strings.Join(m.view(), "\n")
 	var doctor, errs bytes.Buffer

@@ -15,6 +15,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/report/usage"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // usageFlags holds the flags of usage.
@@ -71,7 +72,7 @@ saved.`,
 func (o *usageFlags) run(cmd *cobra.Command) error {
 	by := usage.By(o.by)
 	if !slices.Contains(usage.Groupings, by) {
-		return fmt.Errorf("--by %q: give hour, day, week, month, model, project or conversation", OneLine(o.by, 60))
+		return fmt.Errorf("--by %q: give hour, day, week, month, model, project or conversation", term.OneLine(o.by, 60))
 	}
 	models, err := modelTable(*o.table)
 	if err != nil {
@@ -91,7 +92,7 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 	}
 	out := cmd.OutOrStdout()
 	if o.watch {
-		if o.json || !IsTerminal(out) {
+		if o.json || !term.IsTerminal(out) {
 			return fmt.Errorf("--watch draws on a terminal: leave it out for --json, a file or a pipe")
 		}
 		return watch(cmd.Context(), o.data, out, func(ctx context.Context, s tenantStore) ([]byte, error) {
@@ -107,7 +108,7 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 			if err != nil {
 				return nil, err
 			}
-			return people.draw(StyleOf(out), Width(out)), nil
+			return people.draw(term.StyleOf(out), term.Width(out)), nil
 		})
 	}
 	r := &usage.Report{By: by}
@@ -130,7 +131,7 @@ func (o *usageFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if !o.json {
-		return Paged(out, func(out io.Writer, sc Screen) error {
+		return term.Paged(out, func(out io.Writer, sc term.Screen) error {
 			_, err := out.Write(people.draw(sc.Style, cmp.Or(sc.Width, max(80, people.wholeWidth()))))
 			return err
 		})
@@ -170,7 +171,7 @@ func nameConversations(ctx context.Context, s tenantStore, r *usage.Report, shor
 		if err != nil {
 			return nil, err
 		}
-		r.Rows[i].Key, named.titles[i] = short.of(r.Rows[i].Key), Clip(title, maxUsageTitle)
+		r.Rows[i].Key, named.titles[i] = short.of(r.Rows[i].Key), term.Clip(title, maxUsageTitle)
 	}
 	return named, nil
 }
@@ -198,21 +199,21 @@ func (r *usageScreen) key(i, room int) string {
 func (r *usageScreen) keyWidth(room int) int {
 	longest := len(r.By)
 	for i := range len(r.Rows) + 1 {
-		longest = max(longest, Cells(r.key(i, room)))
+		longest = max(longest, term.Cells(r.key(i, room)))
 	}
 	return longest
 }
 
 // wholeWidth returns the width at which no key is shortened.
 func (r *usageScreen) wholeWidth() int {
-	return widest(r.lay(r.keyWidth(1<<20), Thousands)) + leastBar
+	return widest(r.lay(r.keyWidth(1<<20), term.Thousands)) + leastBar
 }
 
 // draw shows a report to a person, in lines of at most width columns.
-func (r *usageScreen) draw(s Style, width int) []byte {
+func (r *usageScreen) draw(s term.Style, width int) []byte {
 	var b bytes.Buffer
 	if r.Total.Calls == 0 {
-		paragraph(&b, Screen{Width: width}, "no calls were recorded in this time: oriel run -- COMMAND and oriel serve record them; oriel conversations shows what imported sessions cost")
+		paragraph(&b, term.Screen{Width: width}, "no calls were recorded in this time: oriel run -- COMMAND and oriel serve record them; oriel conversations shows what imported sessions cost")
 		return b.Bytes()
 	}
 	rows := r.rows(width)
@@ -227,9 +228,9 @@ func (r *usageScreen) draw(s Style, width int) []byte {
 		case i == 0 || i == len(rows)-1:
 			line = s.Bold(line)
 		case room >= 5 && most > 0:
-			line = Pad(line, columns) + "  " + costBar(&r.Rows[i-1], most, room, s)
+			line = term.Pad(line, columns) + "  " + costBar(&r.Rows[i-1], most, room, s)
 		case room >= 5:
-			line = Pad(line, columns) + "  " + Bar(r.Rows[i-1].Input, largest, room)
+			line = term.Pad(line, columns) + "  " + term.Bar(r.Rows[i-1].Input, largest, room)
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
@@ -241,7 +242,7 @@ func (r *usageScreen) draw(s Style, width int) []byte {
 		if strings.HasPrefix(line, warned) {
 			hang = len(warned)
 		}
-		for _, l := range Wrap(Printable(line), width, hang) {
+		for _, l := range term.Wrap(term.Printable(line), width, hang) {
 			fmt.Fprintln(&b, l)
 		}
 	}
@@ -252,12 +253,12 @@ func (r *usageScreen) draw(s Style, width int) []byte {
 // whole ones leave too little room for the keys and a bar.
 func (r *usageScreen) rows(width int) []string {
 	if r.wholeWidth() <= width {
-		return r.lay(width, Thousands)
+		return r.lay(width, term.Thousands)
 	}
-	others := widest(r.lay(1, Compact)) - r.keyWidth(1)
-	rows := r.lay(max(leastKey, width-others-leastBar), Compact)
+	others := widest(r.lay(1, term.Compact)) - r.keyWidth(1)
+	rows := r.lay(max(leastKey, width-others-leastBar), term.Compact)
 	for drop := 1; widest(rows) > width && drop <= len(usageSpare); drop++ {
-		rows = r.lay(leastKey, Compact, usageSpare[:drop]...)
+		rows = r.lay(leastKey, term.Compact, usageSpare[:drop]...)
 	}
 	return rows
 }
@@ -273,14 +274,14 @@ const (
 
 // lay lays out the rows, with keys of at most room columns.
 func (r *usageScreen) lay(room int, figure func(int) string, drop ...int) []string {
-	t := Table{Left: []bool{true, false, false, false, false, false, false}}
+	t := term.Table{Left: []bool{true, false, false, false, false, false, false}}
 	t.Row(string(r.By), "calls", "input", "cached", "output", "cost", "without")
 	for i, row := range append(slices.Clip(r.Rows), r.Total) {
-		cost, without := Money(row.Cost), Money(row.Without)
+		cost, without := term.Money(row.Cost), term.Money(row.Without)
 		if row.Cost == 0 && len(row.UnknownModels) > 0 {
 			cost, without = "?", "?"
 		}
-		t.Row(r.key(i, room), Thousands(row.Calls), figure(row.Input), Percent(row.CacheRead, row.Input), figure(row.Output), cost, without)
+		t.Row(r.key(i, room), term.Thousands(row.Calls), figure(row.Input), term.Percent(row.CacheRead, row.Input), figure(row.Output), cost, without)
 	}
 	t.Narrow(0, drop...)
 	var b bytes.Buffer
@@ -301,17 +302,17 @@ func keyOf(by usage.By, r *usage.Row) string {
 
 func widest(lines []string) (n int) {
 	for _, line := range lines {
-		n = max(n, Cells(line))
+		n = max(n, term.Cells(line))
 	}
 	return n
 }
 
 // shorten cuts a name to at most room columns: at its end, or of a path at its beginning.
 func shorten(name string, room int, path bool) string {
-	if !path || Cells(name) <= room {
-		return Clip(name, max(1, room))
+	if !path || term.Cells(name) <= room {
+		return term.Clip(name, max(1, room))
 	}
-	for Cells(name) > max(0, room-1) {
+	for term.Cells(name) > max(0, room-1) {
 		_, n := utf8.DecodeRuneInString(name)
 		name = name[n:]
 	}
@@ -320,7 +321,7 @@ func shorten(name string, room int, path bool) string {
 
 // costBar draws a bar of a row's cost followed, lighter, by a bar of what it
 // saved.
-func costBar(r *usage.Row, most float64, width int, s Style) string {
+func costBar(r *usage.Row, most float64, width int, s term.Style) string {
 	scaled := func(d float64) int { return int(d/most*float64(width) + .5) }
 	paid, all := scaled(r.Cost), scaled(max(r.Cost, r.Without))
 	if r.Cost > 0 {
@@ -340,12 +341,12 @@ func usageNotes(b *bytes.Buffer, r *usage.Report) {
 	case t.LeftOut == 0:
 		fmt.Fprintln(b, "everything was sent; costs are estimates")
 	case saved < 0:
-		fmt.Fprintf(b, "%s tokens were not sent, which cost about %s more\n", Thousands(t.LeftOut), Money(-saved))
+		fmt.Fprintf(b, "%s tokens were not sent, which cost about %s more\n", term.Thousands(t.LeftOut), term.Money(-saved))
 	default:
-		fmt.Fprintf(b, "%s tokens were not sent, which saved about %s (%.0f%%)\n", Thousands(t.LeftOut), Money(saved), 100*saved/t.Without)
+		fmt.Fprintf(b, "%s tokens were not sent, which saved about %s (%.0f%%)\n", term.Thousands(t.LeftOut), term.Money(saved), 100*saved/t.Without)
 	}
 	if t.Summaries > 0 {
-		fmt.Fprintf(b, "summaries cost %s more\n", Money(t.Summaries))
+		fmt.Fprintf(b, "summaries cost %s more\n", term.Money(t.Summaries))
 	}
 	if r.Oldest != "" {
 		when := r.Newest
@@ -358,10 +359,10 @@ func usageNotes(b *bytes.Buffer, r *usage.Report) {
 		fmt.Fprintln(b, warned+"no price is known of "+strings.Join(named3(t.UnknownModels), ", ")+": their calls are in no sum of money; --models adds prices")
 	}
 	if t.Failed > 0 {
-		fmt.Fprintln(b, warned+Things(t.Failed, "call")+" failed")
+		fmt.Fprintln(b, warned+term.Things(t.Failed, "call")+" failed")
 	}
 	if t.Unreported > 0 {
-		fmt.Fprintln(b, warned+"of "+Things(t.Unreported, "call")+" the provider reported no usage: their prompts are counted here, their output is unknown")
+		fmt.Fprintln(b, warned+"of "+term.Things(t.Unreported, "call")+" the provider reported no usage: their prompts are counted here, their output is unknown")
 	}
 }
 
@@ -374,7 +375,7 @@ func named3(models []string) (out []string) {
 		if m == "" {
 			m = "(no name)"
 		}
-		out = append(out, OneLine(m, 60))
+		out = append(out, term.OneLine(m, 60))
 	}
 	return out
 }

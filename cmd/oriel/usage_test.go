@@ -16,6 +16,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/report/quality"
 	"github.com/oriel-context/oriel/internal/report/usage"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -40,12 +41,12 @@ func TestUsageFits(t *testing.T) {
 			r.Total.Input, r.Total.CacheRead, r.Total.Output, r.Total.Cost, r.Total.Without, r.Total.LeftOut = row.Input, row.CacheRead, row.Output, row.Cost, row.Without, row.LeftOut
 		}
 		r.Total.Key, r.Total.UnknownModels, r.Total.Failed, r.Total.Unreported, r.Total.Summaries = "total", []string{"a", "b", "c", "d", ""}, 3, 1, .1
-		text := string((&usageScreen{Report: r}).draw(Style{}, width))
+		text := string((&usageScreen{Report: r}).draw(term.Style{}, width))
 		if !utf8.ValidString(text) {
 			t.Fatalf("%q", text)
 		}
 		for line := range strings.Lines(text) {
-			if n := Cells(strings.TrimSuffix(line, "\n")); n > width {
+			if n := term.Cells(strings.TrimSuffix(line, "\n")); n > width {
 				t.Fatalf("%d columns, want at most %d:\n%s", n, width, text)
 			}
 		}
@@ -121,7 +122,7 @@ func TestQualityFits(t *testing.T) {
 	r := &quality.Report{Measures: quality.Measures{Calls: 123_456, Cut: 99_999, Needed: 99_999, Missing: 99_999, Again: 99_999, Text: 1 << 40, CameText: 1 << 41}, Skipped: 12_345}
 	for _, width := range []int{60, 80, 120} {
 		for line := range strings.Lines(string(drawQuality(r, plainScreen(width)))) {
-			if n := Cells(strings.TrimSuffix(line, "\n")); n > width {
+			if n := term.Cells(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("%d columns, want at most %d: %q", n, width, line)
 			}
 		}
@@ -131,7 +132,7 @@ func TestQualityFits(t *testing.T) {
 // The notes below the table are broken once, at the width of the terminal.
 func TestUsageNotesFit(t *testing.T) {
 	r := &usage.Report{By: usage.Model, Total: usage.Row{Key: "total", Calls: 1, UnknownModels: []string{"my-own"}}}
-	_, notes, _ := strings.Cut(string((&usageScreen{Report: r}).draw(Style{}, 50)), "\n\n")
+	_, notes, _ := strings.Cut(string((&usageScreen{Report: r}).draw(term.Style{}, 50)), "\n\n")
 	want := "  ! no price is known of my-own: their calls are\n    in no sum of money; --models adds prices\n"
 	if notes != want {
 		t.Errorf("%q, want %q", notes, want)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -34,7 +35,7 @@ with 1 if anything is wrong.`,
 		checking := false
 		err := data.with(cmd.Context(), func(s tenantStore) error {
 			checking = true
-			p := NewProgress(cmd.ErrOrStderr(), "verifying")
+			p := term.NewProgress(cmd.ErrOrStderr(), "verifying")
 			p.Watch(func() (int64, int64) { return 0, 0 })
 			err := s.Verify(cmd.Context(), func(found timeline.Problem) {
 				result.Found++
@@ -104,13 +105,13 @@ func tellVerified(out io.Writer, result *verified, err error, asJSON bool) error
 			if where != "" {
 				where += ": "
 			}
-			fmt.Fprintf(out, "%s%s\n", where, OneLine(p.What, 200))
+			fmt.Fprintf(out, "%s%s\n", where, term.OneLine(p.What, 200))
 		}
 		if result.OK {
-			fmt.Fprintf(out, "all is well: %s, %s in %s\n", Plural(int(result.Messages), "message", "messages"), Bytes(result.Bytes), Plural(int(result.Contents), "content", "contents"))
+			fmt.Fprintf(out, "all is well: %s, %s in %s\n", term.Plural(int(result.Messages), "message", "messages"), term.Bytes(result.Bytes), term.Plural(int(result.Contents), "content", "contents"))
 		}
 	}
-	found := fmt.Sprintf("%s: restore a backup, or export what is intact", Plural(result.Found, "thing is wrong with the history", "things are wrong with the history"))
+	found := fmt.Sprintf("%s: restore a backup, or export what is intact", term.Plural(result.Found, "thing is wrong with the history", "things are wrong with the history"))
 	switch {
 	case err != nil && result.Found > 0:
 		return &failure{fmt.Errorf("%s; not everything could be checked: %w", found, err)}

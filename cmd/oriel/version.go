@@ -10,6 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/mat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/internal/vector"
 )
 
@@ -57,7 +58,7 @@ JSON. $ORIEL_KERNEL chooses the first two. oriel --version prints the version al
 			return printJSON(cmd.OutOrStdout(), b)
 		}
 		var out bytes.Buffer
-		t := Table{Left: []bool{true, true}}
+		t := term.Table{Left: []bool{true, true}}
 		t.Row("oriel", b.Version)
 		if b.Commit != "" {
 			commit := b.Commit

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // lookEvery is how often watch checks whether the history has changed.
@@ -35,11 +37,11 @@ func watchTicks(ctx context.Context, data *history, out io.Writer, ticks <-chan 
 			case ctx.Err() != nil:
 				return nil
 			case errors.Is(err, errNoHistory):
-				screen = []byte("waiting for the first call: " + OneLine(err.Error(), maxError) + "\n")
+				screen = []byte("waiting for the first call: " + term.OneLine(err.Error(), maxError) + "\n")
 			case err != nil && good == nil:
 				return err
 			case err != nil: // a server may be at work on the files
-				seen, screen = "again", append(bytes.Clone(good), "\noriel: "+OneLine(err.Error(), maxError)+"\n"...)
+				seen, screen = "again", append(bytes.Clone(good), "\noriel: "+term.OneLine(err.Error(), maxError)+"\n"...)
 			default:
 				good = screen
 			}
