@@ -57,6 +57,9 @@ type Request struct {
 	replaced  map[int]bool
 	sizes     map[int]int  // see textSize
 	echoed    map[int]bool // see step.echoed
+	// replied is the result of old, if counted.
+	replied int
+	counted bool
 	// compacts reports that it asks for the summary that replaces the history.
 	compacts bool
 	// heard is the branch whose last reply the client has changed; see hear.
@@ -105,8 +108,12 @@ func (r *Request) identify(i, to int) {
 // old returns the number of messages up to a model's last one. Those behind it come from
 // the client: they are new, and nothing in them is of a view that comes back.
 func (r *Request) old() (n int) {
+	if r.counted {
+		return r.replied
+	}
 	for n = len(r.Messages); n > 0 && r.Messages[n-1].Role != chat.Assistant; n-- {
 	}
+	r.replied, r.counted = n, true
 	return n
 }
 
