@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/tools/check/kit"
 	"github.com/oriel-context/oriel/tools/transcript"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -151,11 +152,7 @@ func (c *collection) body(f transcript.Format, data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
-	format := wire.Anthropic
-	if f == transcript.Chat {
-		format = wire.Chat
-	}
-	b, err := wire.Read(data, format, wire.Limits{})
+	b, err := wire.Read(data, kit.Formats[f], wire.Limits{})
 	if err != nil {
 		return err
 	}

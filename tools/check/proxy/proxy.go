@@ -159,10 +159,7 @@ func (c *checker) session(s *transcript.Session) error {
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(serving, l) }()
 
-	path := "/v1/messages"
-	if s.Format == transcript.Chat {
-		path = "/v1/chat/completions"
-	}
+	path := kit.Formats[s.Format].Protocol().Route
 	shown := &views{budget: c.budget}
 	defer func() { c.plans += shown.plans }()
 	send := func(want, reply []byte) (string, error) {

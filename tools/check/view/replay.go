@@ -88,7 +88,7 @@ type replayed struct {
 func (r *replay) session(s *transcript.Session) (*tally, error) {
 	store := memory.New()
 	p := &replayed{
-		replay: r, tally: new(tally), format: formats[s.Format],
+		replay: r, tally: new(tally), format: kit.Formats[s.Format],
 		rewritten: map[string][]byte{}, conversations: map[string]bool{},
 		book: thread.NewIndex(store, thread.Options{}), log: timeline.NewLog(store, timeline.LogOptions{}), cache: token.NewCache(0),
 	}
@@ -116,10 +116,6 @@ func (r *replay) session(s *transcript.Session) (*tally, error) {
 	p.tally.histories++
 	p.tally.conversations = len(p.conversations)
 	return p.tally, nil
-}
-
-var formats = map[transcript.Format]wire.Format{
-	transcript.Anthropic: wire.Anthropic, transcript.Chat: wire.Chat, transcript.Responses: wire.Responses,
 }
 
 func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
