@@ -105,7 +105,8 @@ func detectAmong(list string, root rawjson.Value) Format {
 		}
 	}
 	model := root.Get("model").Raw()
-	if f := find(func(s *protocol.Signs) bool { return s.Model != "" && bytes.Contains(model, []byte(s.Model)) }); f != Auto {
+	named := func(s *protocol.Signs) bool { return s.Model != "" && bytes.Contains(model, []byte(s.Model)) }
+	if f := find(named); f != Auto {
 		return f
 	}
 	if f := find(func(s *protocol.Signs) bool { return s.Usual }); f != Auto {

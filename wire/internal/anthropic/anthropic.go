@@ -16,32 +16,51 @@ import (
 // Protocol returns the protocol.
 func Protocol() *protocol.Protocol {
 	return &protocol.Protocol{
-		Name: "anthropic", Title: "Anthropic", Vendor: "anthropic",
+		Name:   "anthropic",
+		Title:  "Anthropic",
+		Vendor: "anthropic",
 
-		Route: "/v1/messages", IsCall: isCall, IsCount: isCount,
+		Route:   "/v1/messages",
+		IsCall:  isCall,
+		IsCount: isCount,
 
-		List: "messages", System: "system", Tools: []string{"tools"},
+		List:   "messages",
+		System: "system",
+		Tools:  []string{"tools"},
 		Signs: protocol.Signs{
 			Tool: func(v rawjson.Value) bool { return v.Has("input_schema") && !v.Has("function") },
 			Part: isOwnPart,
 			Fields: []string{
-				"system", "anthropic_version", "anthropic_beta", "stop_sequences", "thinking", "context_management", "mcp_servers",
-				"output_config", "container",
+				"system", "anthropic_version", "anthropic_beta", "stop_sequences", "thinking", "context_management",
+				"mcp_servers", "output_config", "container",
 			},
 			Model: "claude",
 		},
-		Field: readField, Message: readMessage, Managed: managed,
-		Rules: chat.Rules{ResultsFollow: true, RunsMerge: true},
+		Field:   readField,
+		Message: readMessage,
+		Managed: managed,
+		Rules:   chat.Rules{ResultsFollow: true, RunsMerge: true},
 
-		Content: "content", Result: locateResult, Arguments: locateArguments, AllowsText: allowsText, TextPart: protocol.TextPart,
-		MarksCache: true, Steady: steady,
+		Content:    "content",
+		Result:     locateResult,
+		Arguments:  locateArguments,
+		AllowsText: allowsText,
+		TextPart:   protocol.TextPart,
+		MarksCache: true,
+		Steady:     steady,
 
 		Encode: encode,
 
-		Reply: readReply, Replies: []string{"content", "role"},
-		StreamType: protocol.EventStream, Opening: []string{"ping"}, NewStream: func() protocol.Assembly { return new(stream) },
+		Reply:      readReply,
+		Replies:    []string{"content", "role"},
+		StreamType: protocol.EventStream,
+		Opening:    []string{"ping"},
+		NewStream:  func() protocol.Assembly { return new(stream) },
 
-		Refusal: refusal, TooLong: tooLong, TooLongCodes: []string{"request_too_large"}, Unbound: unbound, // the code is for bytes
+		Refusal:      refusal,
+		TooLong:      tooLong,
+		TooLongCodes: []string{"request_too_large"}, // by bytes
+		Unbound:      unbound,
 
 		Bare: protocol.RawOf,
 	}
@@ -76,7 +95,7 @@ func managed(body rawjson.Value) string {
 
 func isOwnPart(p rawjson.Value) bool {
 	switch string(p.Get("type").Raw()) {
-	case `"tool_use"`, `"tool_result"`, `"thinking"`, `"redacted_thinking"`, `"image"`, `"document"`, `"server_tool_use"`:
+	case `"tool_use"`, `"tool_result"`, `"server_tool_use"`, `"thinking"`, `"redacted_thinking"`, `"image"`, `"document"`:
 		return true
 	}
 	return false

@@ -21,12 +21,15 @@ func locateArguments(e *protocol.Edit, i int) (parent rawjson.Value, name string
 
 // allowsText allows no text before results and thinking.
 func allowsText(e *protocol.Edit, from, end int) error {
+	refuse := func(i int, what string) error {
+		return protocol.In(protocol.At(protocol.Fail(e.Element(i), "text is not allowed before %s", what), i), "content")
+	}
 	for i := from; i < end; i++ {
 		switch p := &e.Message.Parts[i]; {
 		case p.Kind == chat.Result && !p.Hosted:
-			return protocol.In(protocol.At(protocol.Fail(e.Element(i), "text is not allowed before tool results"), i), "content")
+			return refuse(i, "tool results")
 		case p.Kind == chat.Thinking && i == 0:
-			return protocol.In(protocol.At(protocol.Fail(e.Element(i), "text is not allowed before thinking"), i), "content")
+			return refuse(i, "thinking")
 		}
 	}
 	return nil

@@ -17,33 +17,48 @@ import (
 // Protocol returns the protocol.
 func Protocol() *protocol.Protocol {
 	return &protocol.Protocol{
-		Name: "openai", Title: "OpenAI Chat", Vendor: "openai",
+		Name:   "openai",
+		Title:  "OpenAI Chat",
+		Vendor: "openai",
 
-		Route: "/v1/chat/completions", IsCall: isCall,
+		Route:  "/v1/chat/completions",
+		IsCall: isCall,
 
-		List: "messages", Tools: []string{"tools", "functions"},
+		List:  "messages",
+		Tools: []string{"tools", "functions"},
 		Signs: protocol.Signs{
 			Tool:    func(v rawjson.Value) bool { return v.Has("function") },
 			Message: isOwnMessage,
 			Part:    isOwnPart,
 			Fields: []string{
-				"max_completion_tokens", "frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "response_format",
-				"functions", "parallel_tool_calls", "reasoning_effort", "stream_options", "n", "seed", "stop",
+				"max_completion_tokens", "frequency_penalty", "presence_penalty", "logit_bias", "logprobs",
+				"response_format", "functions", "parallel_tool_calls", "reasoning_effort", "stream_options", "n", "seed", "stop",
 			},
 			Usual: true, // most servers speak it
 		},
-		Field: readField, Message: readMessage, Managed: func(rawjson.Value) string { return "" },
-		Rules: chat.Rules{ResultsFollow: true},
+		Field:   readField,
+		Message: readMessage,
+		Managed: func(rawjson.Value) string { return "" },
+		Rules:   chat.Rules{ResultsFollow: true},
 
-		Content: "content", Before: partsBefore, Result: locateResult, Arguments: locateArguments, AllowsText: allowsText,
-		TextPart: protocol.TextPart, MarksCache: true,
+		Content:    "content",
+		Before:     partsBefore,
+		Result:     locateResult,
+		Arguments:  locateArguments,
+		AllowsText: allowsText,
+		TextPart:   protocol.TextPart,
+		MarksCache: true,
 
 		Encode: encode,
 
-		Reply: readReply, Replies: []string{"choices"},
-		StreamType: protocol.EventStream, NewStream: func() protocol.Assembly { return new(stream) },
+		Reply:      readReply,
+		Replies:    []string{"choices"},
+		StreamType: protocol.EventStream,
+		NewStream:  func() protocol.Assembly { return new(stream) },
 
-		Refusal: openai.Refusal, TooLong: tooLong, TooLongCodes: tooLongCodes,
+		Refusal:      openai.Refusal,
+		TooLong:      tooLong,
+		TooLongCodes: tooLongCodes,
 
 		Bare: protocol.RawOf,
 	}

@@ -176,5 +176,8 @@ func RawOf(m *chat.Message) []byte { return m.Raw }
 // prefixes.
 func IsAt(path, resource string, prefixes ...string) bool {
 	rest, ok := strings.CutSuffix(path, resource)
-	return ok && (rest == "" || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasSuffix(rest, p) }))
+	if !ok || rest == "" {
+		return ok
+	}
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasSuffix(rest, p) })
 }

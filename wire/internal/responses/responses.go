@@ -18,28 +18,49 @@ import (
 // Protocol returns the protocol.
 func Protocol() *protocol.Protocol {
 	return &protocol.Protocol{
-		Name: "responses", Title: "OpenAI Responses", Vendor: "openai",
+		Name:   "responses",
+		Title:  "OpenAI Responses",
+		Vendor: "openai",
 
-		Route: "/v1/responses", IsCall: isCall, IsCount: isCount,
+		Route:   "/v1/responses",
+		IsCall:  isCall,
+		IsCount: isCount,
 
-		List: "input", System: "instructions", Tools: []string{"tools"},
-		Field: readField, Message: readItem, FromText: fromText, LacksList: heldByProvider,
-		Managed: managed, Held: []string{"previous_response_id", "conversation"},
+		List:      "input",
+		System:    "instructions",
+		Tools:     []string{"tools"},
+		Field:     readField,
+		Message:   readItem,
+		FromText:  fromText,
+		LacksList: heldByProvider,
+		Managed:   managed,
+		Held:      []string{"previous_response_id", "conversation"},
 
-		Content: "content", Result: locateResult, Arguments: locateArguments, AllowsText: allowsText, TextPart: textPart,
+		Content:    "content",
+		Result:     locateResult,
+		Arguments:  locateArguments,
+		AllowsText: allowsText,
+		TextPart:   textPart,
 
 		Encode: encode,
 
-		Reply: readReply, Replies: []string{"output"}, NamesReplies: true,
-		StreamType: protocol.EventStream, Opening: []string{"response.created", "response.queued", "response.in_progress"},
-		NewStream: func() protocol.Assembly { return new(stream) },
+		Reply:        readReply,
+		Replies:      []string{"output"},
+		NamesReplies: true,
+		StreamType:   protocol.EventStream,
+		Opening:      []string{"response.created", "response.queued", "response.in_progress"},
+		NewStream:    func() protocol.Assembly { return new(stream) },
 
 		Refusal:      openai.Refusal,
-		TooLong:      []string{`your input exceeds the context window of this model(?:\. please adjust your input and try again)?`},
+		TooLong:      tooLong,
 		TooLongCodes: []string{"context_length_exceeded"},
 
 		Bare: bare,
 	}
+}
+
+var tooLong = []string{
+	`your input exceeds the context window of this model(?:\. please adjust your input and try again)?`,
 }
 
 func isCall(path string) bool { return protocol.IsAt(path, "/responses", "/v1", "/openai") }
@@ -97,9 +118,10 @@ func bare(m *chat.Message) []byte {
 
 // plainItems are the kinds of items that name no server.
 var plainItems = map[string]bool{
-	"": true, "message": true, "reasoning": true, "item_reference": true, "function_call": true, "function_call_output": true,
-	"custom_tool_call": true, "custom_tool_call_output": true, "local_shell_call": true, "local_shell_call_output": true,
-	"shell_call": true, "shell_call_output": true, "apply_patch_call": true, "apply_patch_call_output": true,
-	"computer_call": true, "computer_call_output": true, "web_search_call": true, "file_search_call": true,
+	"": true, "message": true, "reasoning": true, "item_reference": true, "function_call": true,
+	"function_call_output": true, "custom_tool_call": true, "custom_tool_call_output": true,
+	"local_shell_call": true, "local_shell_call_output": true, "shell_call": true, "shell_call_output": true,
+	"apply_patch_call": true, "apply_patch_call_output": true, "computer_call": true,
+	"computer_call_output": true, "web_search_call": true, "file_search_call": true,
 	"code_interpreter_call": true, "image_generation_call": true, "compaction": true,
 }

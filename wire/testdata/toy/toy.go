@@ -15,24 +15,37 @@ import (
 // Protocol returns the protocol.
 func Protocol() *protocol.Protocol {
 	return &protocol.Protocol{
-		Name: "toy", Title: "Toy", Vendor: "openai",
+		Name:   "toy",
+		Title:  "Toy",
+		Vendor: "openai",
 
-		Route: "/toy/talk", IsCall: func(path string) bool { return strings.HasSuffix(path, "/toy/talk") },
+		Route:  "/toy/talk",
+		IsCall: func(path string) bool { return strings.HasSuffix(path, "/toy/talk") },
 
-		List: "turns", System: "setting", Tools: []string{"tools"},
-		Field: readField, Message: readMessage, Managed: func(rawjson.Value) string { return "" },
-		Rules: chat.Rules{ResultsFollow: true},
+		List:    "turns",
+		System:  "setting",
+		Tools:   []string{"tools"},
+		Field:   readField,
+		Message: readMessage,
+		Managed: func(rawjson.Value) string { return "" },
+		Rules:   chat.Rules{ResultsFollow: true},
 
-		Content: "say", Result: locateResult, Arguments: locateArguments,
+		Content:    "say",
+		Result:     locateResult,
+		Arguments:  locateArguments,
 		AllowsText: func(*protocol.Edit, int, int) error { return nil },
 		TextPart:   func(chat.Role) string { return `{"text":` },
 
 		Encode: encode,
 
-		Reply: readReply, Replies: []string{"turn"},
-		StreamType: "application/x-ndjson", NewStream: func() protocol.Assembly { return new(stream) },
+		Reply:      readReply,
+		Replies:    []string{"turn"},
+		StreamType: "application/x-ndjson",
+		NewStream:  func() protocol.Assembly { return new(stream) },
 
-		Refusal: refusal, TooLong: []string{`<prompt> words are too many for <limit>`}, TooLongCodes: []string{"toy_is_full"},
+		Refusal:      refusal,
+		TooLong:      []string{`<prompt> words are too many for <limit>`},
+		TooLongCodes: []string{"toy_is_full"},
 
 		Bare: protocol.RawOf,
 	}
