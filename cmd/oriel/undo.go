@@ -13,15 +13,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// undoing is the JSON form of an undo. Its ids are those of messages.
-type undoing struct {
-	Conversation string  `json:"conversation"`
-	Undone       string  `json:"undone"`
-	Back         []int64 `json:"back"`
-	BackTokens   int     `json:"back_tokens"`
-	Leaves       []int64 `json:"leaves"`
-	LeavesTokens int     `json:"leaves_tokens"`
-}
+// undoing is an undo as people are asked for it and shown it.
+type undoing struct{ report.Undo }
 
 func undoCommand() *cobra.Command {
 	var yes, asJSON bool
@@ -44,29 +37,24 @@ messages. A running server on the same data folder applies the undo from its nex
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		u := undoing{Back: []int64{}, Leaves: []int64{}}
-		if len(args) > 1 {
-			u.Undone = args[1]
-		}
-		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) error {
-			u.Conversation = c.ID()
-			if u.Undone != "" {
-				plan, err := report.FindPlan(cmd.Context(), c, u.Undone)
-				if err != nil {
+		var u undoing
+		if err := data.withConversation(cmd.Context(), args[0], func(c *oriel.Conversation) (err error) {
+			plan := ""
+			if len(args) > 1 {
+				if plan, err = report.FindPlan(cmd.Context(), c, args[1]); err != nil {
 					return err
 				}
-				u.Undone = plan
 			}
-			would, err := c.WouldUndo(cmd.Context(), u.Undone)
+			would, err := c.WouldUndo(cmd.Context(), plan)
 			if err != nil {
 				return err
 			}
-			u.Undone, u.Back, u.Leaves = would.Plan, append(u.Back, would.Back...), append(u.Leaves, would.Leaves...)
-			u.BackTokens, u.LeavesTokens = would.BackTokens, would.LeavesTokens
-			if would.Newer() && !yes && !confirmed(cmd, u.question()) {
+			u.Undo = report.NewUndo(c.ID(), &would)
+			if u.Newer && !yes && !confirmed(cmd, u.question()) {
 				return errNotAgreed
 			}
-			return c.Undo(cmd.Context(), u.Undone)
+			u.Done = true
+			return c.Undo(cmd.Context(), u.Plan)
 		}); err != nil {
 			return err
 		}
@@ -83,17 +71,17 @@ var errNotAgreed = errors.New("nothing was undone: answer y, or give --yes")
 
 func (u *undoing) question() string {
 	return fmt.Sprintf("M%s will be restored (%s tokens), and %s left out (%s tokens), which includes newer ones. Continue?",
-		messagesOf(u.Back)[1:], term.Thousands(u.BackTokens), messagesOf(u.Leaves), term.Thousands(u.LeavesTokens))
+		messagesOf(u.BackIDs)[1:], term.Thousands(u.BackTokens), messagesOf(u.LeavesIDs), term.Thousands(u.LeavesTokens))
 }
 
 func (u *undoing) String() string {
 	switch {
-	case len(u.Back) == 0:
-		return fmt.Sprintf("undone %s: all that it took out is in view, and held until oriel release", u.Undone)
-	case len(u.Leaves) == 0:
-		return fmt.Sprintf("undone %s: %s will be held in view until oriel release; nothing is left out for them", u.Undone, messagesOf(u.Back))
+	case len(u.BackIDs) == 0:
+		return fmt.Sprintf("undone %s: all that it took out is in view, and held until oriel release", u.Plan)
+	case len(u.LeavesIDs) == 0:
+		return fmt.Sprintf("undone %s: %s will be held in view until oriel release; nothing is left out for them", u.Plan, messagesOf(u.BackIDs))
 	}
-	return fmt.Sprintf("undone %s: %s will be held in view until oriel release; %s will be left out for them", u.Undone, messagesOf(u.Back), messagesOf(u.Leaves))
+	return fmt.Sprintf("undone %s: %s will be held in view until oriel release; %s will be left out for them", u.Plan, messagesOf(u.BackIDs), messagesOf(u.LeavesIDs))
 }
 
 // messagesOf names messages by their ranges, or by their number and bounds if there are many

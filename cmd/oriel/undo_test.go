@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/report"
 )
 
 // SPEC E5: an undo asks only where newer messages leave than come back, and says which.
@@ -19,13 +20,13 @@ func TestUndoAsksAboutNewerMessages(t *testing.T) {
 		{[]int64{24}, nil, false, "undone p3: message 24 will be held in view until oriel release; nothing is left out for them"},
 		{nil, nil, false, "undone p3: all that it took out is in view, and held until oriel release"},
 	} {
-		u := undoing{Undone: "p3", Back: c.back, Leaves: c.leaves}
+		u := undoing{report.Undo{Plan: "p3", BackIDs: c.back, LeavesIDs: c.leaves}}
 		asks := (&oriel.Undoing{Back: c.back, Leaves: c.leaves}).Newer()
 		if asks != c.asks || u.String() != c.says {
 			t.Errorf("asks %v, %s", asks, &u)
 		}
 	}
-	u := undoing{Back: []int64{24, 25}, Leaves: []int64{38}, BackTokens: 1200, LeavesTokens: 900}
+	u := undoing{report.Undo{BackIDs: []int64{24, 25}, LeavesIDs: []int64{38}, BackTokens: 1200, LeavesTokens: 900}}
 	if got, want := u.question(), "Messages 24-25 will be restored (1,200 tokens), and message 38 left out (900 tokens), which includes newer ones. Continue?"; got != want {
 		t.Error(got)
 	}

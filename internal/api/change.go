@@ -76,21 +76,6 @@ func (q *request) tell(e oriel.Event) {
 	q.Hub.PublishTo(q.tenant, e)
 }
 
-// undone is what an undo does, or would do.
-type undone struct {
-	Conversation string  `json:"conversation"`
-	Plan         string  `json:"plan"`
-	Preview      bool    `json:"preview"`
-	Done         bool    `json:"done"`
-	Back         string  `json:"back"`
-	BackIDs      []int64 `json:"back_ids"`
-	BackTokens   int     `json:"back_tokens"`
-	Leaves       string  `json:"leaves"`
-	LeavesIDs    []int64 `json:"leaves_ids"`
-	LeavesTokens int     `json:"leaves_tokens"`
-	Newer        bool    `json:"newer"`
-}
-
 func (q *request) undo() (any, error) {
 	ctx := q.Context()
 	var order struct {
@@ -125,21 +110,17 @@ func (q *request) undo() (any, error) {
 	if would.Plan == "" {
 		return nil, newProblem(http.StatusConflict, "GET …/plans shows which plans left something out", "there is no plan that hides anything")
 	}
-	out := &undone{
-		Conversation: c.ID(), Plan: would.Plan, Preview: order.Preview, Newer: would.Newer(),
-		BackIDs: append([]int64{}, would.Back...), LeavesIDs: append([]int64{}, would.Leaves...),
-		Back: timeline.RangesOf(would.Back).String(), Leaves: timeline.RangesOf(would.Leaves).String(),
-		BackTokens: would.BackTokens, LeavesTokens: would.LeavesTokens,
-	}
+	out := report.NewUndo(c.ID(), &would)
+	out.Preview = order.Preview
 	if order.Preview {
-		return out, nil
+		return &out, nil
 	}
 	if err := c.Undo(ctx, would.Plan); err != nil {
 		return nil, err
 	}
 	out.Done = true
 	q.tell(oriel.Event{Kind: oriel.EventUndo, Conversation: c.ID(), Plan: would.Plan, Items: len(would.Back), Back: out.Back, Left: out.Leaves})
-	return out, nil
+	return &out, nil
 }
 
 // released is a conversation without holds.

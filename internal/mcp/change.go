@@ -62,7 +62,7 @@ type undoInput struct {
 type undoOutput struct {
 	Note         string `json:"note" jsonschema:"what was done"`
 	Conversation string `json:"conversation"`
-	Undone       string `json:"undone" jsonschema:"the cut that was taken back"`
+	Plan         string `json:"plan" jsonschema:"the cut that was taken back"`
 	Back         string `json:"back,omitempty" jsonschema:"ids of the messages that come back, such as 3-9,12"`
 	Leaves       string `json:"leaves,omitempty" jsonschema:"ids of the messages that leave for them"`
 }
@@ -87,14 +87,14 @@ func (t *tools) undo(ctx context.Context, r *request, in *undoInput) (*undoOutpu
 	if err := c.Undo(ctx, would.Plan); err != nil {
 		return nil, err
 	}
-	out := &undoOutput{Conversation: c.ID(), Undone: would.Plan, Back: timeline.RangesOf(would.Back).String(), Leaves: timeline.RangesOf(would.Leaves).String()}
+	out := &undoOutput{Conversation: c.ID(), Plan: would.Plan, Back: timeline.RangesOf(would.Back).String(), Leaves: timeline.RangesOf(would.Leaves).String()}
 	switch {
 	case out.Back == "":
-		out.Note = fmt.Sprintf("Cut %s: all that it left out is in the context window already.", out.Undone)
+		out.Note = fmt.Sprintf("Cut %s: all that it left out is in the context window already.", out.Plan)
 	case out.Leaves == "":
-		out.Note = fmt.Sprintf("Cut %s is undone: messages %s are in the context window from the next call on. Nothing leaves for them.", out.Undone, out.Back)
+		out.Note = fmt.Sprintf("Cut %s is undone: messages %s are in the context window from the next call on. Nothing leaves for them.", out.Plan, out.Back)
 	default:
-		out.Note = fmt.Sprintf("Cut %s is undone: messages %s are in the context window from the next call on. Messages %s leave for them; the history keeps them.", out.Undone, out.Back, out.Leaves)
+		out.Note = fmt.Sprintf("Cut %s is undone: messages %s are in the context window from the next call on. Messages %s leave for them; the history keeps them.", out.Plan, out.Back, out.Leaves)
 	}
 	return out, nil
 }

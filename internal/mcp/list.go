@@ -22,20 +22,21 @@ type listOutput struct {
 	Conversations []listed `json:"conversations" jsonschema:"the one that was used last first"`
 }
 
+// listed is a conversation: some of the fields of report.Conversation, under the same names.
 type listed struct {
-	Conversation string `json:"conversation" jsonschema:"its id"`
-	Title        string `json:"title,omitempty" jsonschema:"a quotation: its title, or the first words of a person"`
-	Project      string `json:"project,omitempty"`
-	Messages     int64  `json:"messages" jsonschema:"how many it has; their ids begin with 1"`
-	Last         string `json:"last" jsonschema:"when it was used last"`
-	Own          bool   `json:"own,omitempty" jsonschema:"this is your own"`
+	ID       string    `json:"id"`
+	Title    string    `json:"title,omitempty" jsonschema:"a quotation: its title, or the first words of a person"`
+	Project  string    `json:"project,omitempty"`
+	Messages int64     `json:"messages" jsonschema:"how many it has; their ids begin with 1"`
+	Last     time.Time `json:"last" jsonschema:"when it was used last"`
+	Own      bool      `json:"own,omitempty" jsonschema:"this is your own"`
 }
 
 func (o *listOutput) text() string {
 	texts := []string{o.Note}
 	for i := range o.Conversations {
 		c := &o.Conversations[i]
-		line := fmt.Sprintf("%s, %d messages, last used %s", quote.Label(c.Conversation), c.Messages, c.Last)
+		line := fmt.Sprintf("%s, %d messages, last used %s", quote.Label(c.ID), c.Messages, c.Last.Format(time.RFC3339))
 		if c.Project != "" {
 			line += ", project " + report.Line(c.Project, maxTitle)
 		}
@@ -106,8 +107,8 @@ func (t *tools) conversations(ctx context.Context, r *request, project string, s
 			return nil, 0, err
 		}
 		list = append(list, listed{
-			Conversation: c.Name, Title: report.Line(quote.Disarm(title), maxTitle), Project: c.Project, Messages: c.Head.Depth,
-			Last: c.Said.UTC().Format(time.RFC3339), Own: c.Name == r.own,
+			ID: c.Name, Title: report.Line(quote.Disarm(title), maxTitle), Project: c.Project, Messages: c.Head.Depth,
+			Last: c.Said.UTC(), Own: c.Name == r.own,
 		})
 	}
 	return list, len(all) - hidden, nil

@@ -216,7 +216,7 @@ func TestWhatLeftTheWindowIsFoundReadAndKept(t *testing.T) {
 		t.Errorf("unpin: %s", text)
 	}
 	text, got, failed = call(t, c, "undo", map[string]any{"conversation": "work", "plan": "p1"})
-	if failed || got["undone"] != "p1" {
+	if failed || got["plan"] != "p1" {
 		t.Errorf("undo: %s", text)
 	}
 	text, got, failed = call(t, c, "list_conversations", nil)

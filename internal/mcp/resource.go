@@ -56,7 +56,7 @@ func (t *tools) listResources(ctx context.Context, req *sdk.ListResourcesRequest
 	for i := range list {
 		c := &list[i]
 		out.Resources = append(out.Resources, &sdk.Resource{
-			URI: resourcePrefix + url.PathEscape(c.Conversation), Name: c.Conversation, Title: c.Title, MIMEType: mimeText,
+			URI: resourcePrefix + url.PathEscape(c.ID), Name: c.ID, Title: c.Title, MIMEType: mimeText,
 			Description: strings.TrimSuffix(fmt.Sprintf("%d messages, last used %s, %s", c.Messages, c.Last, report.Line(c.Project, maxTitle)), ", "),
 		})
 	}
