@@ -83,7 +83,7 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 		t.Fatal("thing 3 did not leave")
 	}
 	for { // calls are written behind the scenes
-		if out, _ := oriel("show", "talk", "--plan", "--json"); strings.Contains(out, `"undo":"p1"`) {
+		if out, _ := oriel("show", "talk", "--plan", "--json"); strings.Contains(out, `"plans":[{"id":"p1"`) {
 			break
 		}
 	}

@@ -23,7 +23,7 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 	}
 	if len(plans) == 0 && o.plan == newest {
 		if o.json {
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "plans": []report.Plan{}})
+			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "plans": []report.PlanDetail{}})
 		}
 		_, err := io.WriteString(cmd.OutOrStdout(), "no plans: nothing has left the view\n")
 		return err
@@ -49,7 +49,17 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 		rows = plans[max(0, len(plans)-int(o.last)):]
 	}
 	if o.json {
-		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "plans": rows, "spans": spans})
+		holds, err := timeline.Notes{Store: s, Tenant: s.tenant, Conversation: c.Name}.Holds(cmd.Context())
+		if err != nil {
+			return &failure{err}
+		}
+		details := make([]report.PlanDetail, len(rows))
+		for k := range rows {
+			if details[k] = rows[k].Detail(holds, nil); rows[k].ID == plans[i].ID {
+				details[k].Spans = spans
+			}
+		}
+		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "plans": details})
 	}
 	short, err := shortIDsFor(cmd.Context(), cmd.OutOrStdout(), s)
 	if err != nil {

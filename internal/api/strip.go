@@ -78,7 +78,7 @@ func (q *request) strip() (any, error) {
 	if out.Pinned, err = q.pinned(ctx, v.conversation); err != nil {
 		return nil, err
 	}
-	_, holds, err := q.held(ctx, v.conversation)
+	holds, err := q.holds(ctx, v.conversation)
 	if err != nil {
 		return nil, err
 	}

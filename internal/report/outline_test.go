@@ -3,8 +3,6 @@ package report
 import (
 	"slices"
 	"testing"
-
-	"github.com/oriel-context/oriel/window"
 )
 
 // Sizes of messages must agree with those of the calls that had them: an estimate by length
@@ -14,15 +12,15 @@ func TestSizesAreThoseThatAPlanCountedAndEstimatesInTheSameProportion(t *testing
 	if got := o.Sizes(nil); !slices.Equal(got, o.Tokens) {
 		t.Errorf("without a plan: %v", got)
 	}
-	first := Plan{Blocks: []Block{{2, window.Block{Tokens: 150}}, {3, window.Block{Tokens: 60}}, {9, window.Block{Tokens: 7}}}}
-	later := Plan{Blocks: []Block{{2, window.Block{Tokens: 20}}}} // its result was cleared by the first
+	first := Plan{Blocks: []Block{{ID: 2, Tokens: 150}, {ID: 3, Tokens: 60}, {ID: 9, Tokens: 7}}}
+	later := Plan{Blocks: []Block{{ID: 2, Tokens: 20}}} // its result was cleared by the first
 	if got, want := o.Sizes([]Plan{first, later}), []int32{15, 150, 60, 0, 300}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	if o.Tokens[1] != 100 {
 		t.Error("the outline changed")
 	}
-	empty := Plan{Blocks: []Block{{4, window.Block{Tokens: 5}}}}
+	empty := Plan{Blocks: []Block{{ID: 4, Tokens: 5}}}
 	if got, want := o.Sizes([]Plan{empty}), []int32{10, 100, 40, 5, 200}; !slices.Equal(got, want) {
 		t.Errorf("a plan that counted only what has no text: %v, want %v", got, want)
 	}

@@ -14,46 +14,47 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// Plan is a plan with what it changed. Its JSON form is that of oriel show --plan --json.
+// Plan is a plan with what it changed. Row and Detail return its JSON forms.
 type Plan struct {
 	window.Plan
 	// ID is short and unique in the conversation: "p3". Name is that of timeline.Plan.
-	ID   string    `json:"id"`
-	Name string    `json:"-"`
-	Time time.Time `json:"time"`
+	ID, Name string
+	Time     time.Time
 	// Blocks are the messages that are not sent as they came.
-	Blocks []Block `json:"blocks"`
+	Blocks []Block
 	// Inserted are the texts that Oriel put into messages.
-	Inserted []Insertion `json:"inserted"`
+	Inserted []Insertion
 	// Why says in words what the plan did, and what made it necessary.
-	Why string `json:"why"`
+	Why string
 	// Left are the messages that this plan took out of view or shortened and the one
 	// before it did not, LeftTokens what the window lost of them, Back those that it brought
 	// back, by id.
-	Left       timeline.Ranges `json:"-"`
-	LeftTokens int             `json:"left_tokens"`
-	Back       timeline.Ranges `json:"-"`
-	// LeftIDs and BackIDs are Left and Back as text: "3-9,12".
-	LeftIDs string `json:"left"`
-	BackIDs string `json:"back"`
+	Left       timeline.Ranges
+	LeftTokens int
+	Back       timeline.Ranges
 	// Hidden are all messages that are not sent as they came, HiddenTokens what the window
 	// lost of them, AddedTokens what it has for that: TokensBefore − TokensAfter is
 	// HiddenTokens − AddedTokens. What is added are the inserted texts, less what left of
 	// no message of the history, such as thinking and notes of the client.
-	Hidden       int `json:"hidden"`
-	HiddenTokens int `json:"hidden_tokens"`
-	AddedTokens  int `json:"added_tokens"`
+	Hidden       int
+	HiddenTokens int
+	AddedTokens  int
 	// Undone reports that what it took out is held in view, until the hold is released.
-	Undone bool `json:"undone,omitempty"`
+	Undone bool
 
 	audience string
 }
 
-// Block is the verdict on a message.
+// Block is what became of a message. Its JSON form is that of PlanDetail.
 type Block struct {
-	// ID is the message's; Index is the same number under its older name.
-	ID int64 `json:"id"`
-	window.Block
+	ID   int64     `json:"id"`
+	Role chat.Role `json:"role"`
+	// Tokens is the size of the message as it came, Lost what is not sent of it.
+	Tokens  int            `json:"tokens"`
+	Lost    int            `json:"lost"`
+	Verdict window.Verdict `json:"verdict"`
+	Reason  string         `json:"reason"`
+	Pinned  bool           `json:"pinned"`
 }
 
 // Insertion is a text that Oriel put into a message.
@@ -100,7 +101,7 @@ func Plans(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 			return nil, fmt.Errorf("%w: plan %s of %q: %w", timeline.ErrDamaged, stored[i].ID, c.Name, err)
 		}
 		p.Undo = p.ID
-		p.Undone = slices.ContainsFunc(holds, func(h timeline.Hold) bool { return h.Plan == p.Name || h.Plan == p.ID })
+		p.Undone = p.held(holds)
 		p.compare(plans)
 		plans = append(plans, p)
 	}
@@ -124,7 +125,7 @@ func (p *Plan) read(data []byte) error {
 			if b.Lost == 0 { // of an earlier version
 				b.Lost = b.Tokens
 			}
-			p.Blocks = append(p.Blocks, Block{int64(b.Index), b})
+			p.Blocks = append(p.Blocks, Block{int64(b.Index), b.Role, b.Tokens, b.Lost, b.Verdict, b.Reason, b.Pinned})
 			p.Hidden++
 			p.HiddenTokens += b.Lost
 		}
@@ -173,7 +174,6 @@ func (p *Plan) compare(before []Plan) {
 		}
 	}
 	p.Left, p.Back = timeline.RangesOf(left), timeline.RangesOf(back)
-	p.LeftIDs, p.BackIDs = p.Left.String(), p.Back.String()
 	recalled := 0
 	for _, in := range p.Inserted {
 		if in.Kind == "recall" && !old[in.Text] {

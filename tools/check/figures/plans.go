@@ -33,10 +33,7 @@ func (c *check) plans(base string) error {
 		}
 		for i := range web.Items {
 			p := &web.Items[i]
-			var own struct {
-				Plans []plan
-				Spans []struct{ Messages, Tokens int }
-			}
+			var own struct{ Plans []plan }
 			if err := c.read(&own, "show", name, "--plan="+p.ID); err != nil {
 				return err
 			}
@@ -44,7 +41,6 @@ func (c *check) plans(base string) error {
 			if err := get(base, "api/conversations/"+name+"/plans/"+p.ID, &detail); err != nil {
 				return err
 			}
-			own.Plans[0].Spans = own.Spans
 			for door, q := range map[string]*plan{"show --plan": &own.Plans[0], "console, plan": &detail} {
 				what := fmt.Sprintf("%s %s of %s", door, p.ID, name)
 				tokens, lost, spans, inserted := 0, 0, 0, 0

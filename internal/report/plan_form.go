@@ -1,0 +1,74 @@
+package report
+
+import (
+	"slices"
+	"time"
+
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/window"
+)
+
+// PlanRow is a plan as a list shows it.
+type PlanRow struct {
+	ID           string      `json:"id"`
+	Time         time.Time   `json:"time"`
+	Policy       string      `json:"policy"`
+	Mode         window.Mode `json:"mode"`
+	Model        string      `json:"model"`
+	Budget       int         `json:"budget"`
+	Low          int         `json:"low"`
+	TokensBefore int         `json:"tokens_before"`
+	TokensAfter  int         `json:"tokens_after"`
+	Action       string      `json:"action"`
+	// Why says in words what the plan did.
+	Why string `json:"why"`
+	// Left are the messages that left with this plan, such as 24-37, LeftTokens what the
+	// window lost of them. Back are those that came back.
+	Left       string `json:"left"`
+	LeftTokens int    `json:"left_tokens"`
+	Back       string `json:"back"`
+	// Hidden counts all messages that are not sent as they came; see Plan.
+	Hidden       int `json:"hidden"`
+	HiddenTokens int `json:"hidden_tokens"`
+	AddedTokens  int `json:"added_tokens"`
+	// Held reports that the plan is undone: what it took out is held in view.
+	Held     bool     `json:"held"`
+	Warnings []string `json:"warnings"`
+}
+
+// PlanDetail is a plan with its reasons. Its JSON form is that of the API and of oriel show
+// --plan.
+type PlanDetail struct {
+	PlanRow
+	Blocks   []Block     `json:"blocks"`
+	Inserted []Insertion `json:"inserted"`
+	// Spans fold the blocks. In a list of several plans only the one that was asked for has
+	// them.
+	Spans   []Span         `json:"spans,omitzero"`
+	Summary window.Summary `json:"summary"`
+	// Grown is why the budget exceeds that of the profile; nil if it does not.
+	Grown *window.Growth `json:"grown,omitempty"`
+}
+
+// Row returns a plan as a list shows it. holds are those of the conversation.
+func (p *Plan) Row(holds []timeline.Hold) PlanRow {
+	return PlanRow{
+		ID: p.ID, Time: p.Time, Policy: p.Policy, Mode: p.Mode, Model: p.Model, Budget: p.Budget, Low: p.Low,
+		TokensBefore: p.TokensBefore, TokensAfter: p.TokensAfter, Action: p.Action, Why: p.Why,
+		Left: p.Left.String(), LeftTokens: p.LeftTokens, Back: p.Back.String(),
+		Hidden: p.Hidden, HiddenTokens: p.HiddenTokens, AddedTokens: p.AddedTokens,
+		Held: p.held(holds), Warnings: append([]string{}, p.Warnings...),
+	}
+}
+
+// Detail returns a plan with its reasons; spans are its spans, or nil.
+func (p *Plan) Detail(holds []timeline.Hold, spans []Span) PlanDetail {
+	return PlanDetail{PlanRow: p.Row(holds), Blocks: p.Blocks, Inserted: p.Inserted, Spans: spans, Summary: p.Summary, Grown: p.Grown}
+}
+
+// held reports whether a plan is undone: what it took out is held in view.
+func (p *Plan) held(holds []timeline.Hold) bool {
+	return slices.ContainsFunc(holds, func(h timeline.Hold) bool {
+		return h.Plan != "" && (h.Plan == p.Name || h.Plan == p.ID)
+	})
+}
