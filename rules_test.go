@@ -28,7 +28,6 @@ var layers = []string{
 	"internal/spool",
 	"internal/clip",
 	"internal/rawjson",
-	"internal/lenient",
 	"internal/importer/claudecode",
 	"internal/lines",
 	"internal/number",

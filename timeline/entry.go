@@ -7,7 +7,6 @@ import (
 	"regexp"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -66,7 +65,7 @@ func (m *Message) chat() (chat.Message, error) {
 	case FormatAider:
 		return aiderMessage(m.Role, m.Raw)
 	}
-	root, err := lenient.Parse(m.Raw, MaxContent)
+	root, err := rawjson.ParseLenient(m.Raw, MaxContent)
 	if err != nil {
 		return chat.Message{}, err
 	}
@@ -120,7 +119,7 @@ func (m *Message) item() chat.Message {
 	default:
 		role = string(chat.User)
 	}
-	root, err := lenient.Parse(m.Raw, MaxContent)
+	root, err := rawjson.ParseLenient(m.Raw, MaxContent)
 	if text := root.Get("content"); err == nil && text.Kind() == rawjson.String {
 		if full := root.Get("full"); full.Kind() == rawjson.String && full.Str() != "" {
 			text = full
@@ -145,7 +144,7 @@ func said(role, name string, literal []byte) chat.Message {
 func readWire(f wire.Format, raw []byte) (chat.Message, error) {
 	out, err := wire.ReadMessage(f, raw)
 	if err != nil {
-		if mended := lenient.Mend(raw); !bytes.Equal(mended, raw) {
+		if mended := rawjson.Mend(raw); !bytes.Equal(mended, raw) {
 			return wire.ReadMessage(f, mended)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
@@ -22,7 +21,7 @@ func (m *Message) Model() string {
 	if keys == nil || !bytes.Contains(m.Raw, []byte(`odel`)) {
 		return ""
 	}
-	v, err := lenient.Parse(m.Raw, MaxContent)
+	v, err := rawjson.ParseLenient(m.Raw, MaxContent)
 	if err != nil || m.Format == FormatCodex && !v.Get("type").EqualStr("turn_context") {
 		return ""
 	}

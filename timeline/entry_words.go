@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
@@ -105,7 +104,7 @@ func resultWords(p *chat.Part) string {
 // arguments renders a call's arguments by their values: the command, the file.
 func arguments(p *chat.Part) string {
 	text := p.Arguments()
-	root, err := lenient.Parse([]byte(text), MaxContent)
+	root, err := rawjson.ParseLenient([]byte(text), MaxContent)
 	if err != nil || root.Kind() != rawjson.Object {
 		return text
 	}
@@ -122,7 +121,7 @@ func arguments(p *chat.Part) string {
 
 // meta describes an entry that is not a message.
 func (m *Message) meta() string {
-	root, err := lenient.Parse(m.Raw, MaxContent)
+	root, err := rawjson.ParseLenient(m.Raw, MaxContent)
 	if err != nil || root.Kind() != rawjson.Object {
 		return string(m.Raw)
 	}

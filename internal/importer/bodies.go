@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
@@ -55,7 +54,7 @@ func readBody(d document, f Format) ([]timeline.Message, call, error) {
 		form = wire.Chat
 	}
 	key, system := form.Protocol().List, form.Protocol().System
-	if _, err := wire.Read(lenient.Mend(d.data), form, wire.Limits{Bytes: timeline.MaxContent}); err != nil {
+	if _, err := wire.Read(rawjson.Mend(d.data), form, wire.Limits{Bytes: timeline.MaxContent}); err != nil {
 		return nil, c, brokenLine(err.Error())
 	}
 	var messages []timeline.Message

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -74,7 +73,7 @@ const maxAbout = 1 << 20
 // the file is a link to one elsewhere.
 func (s *source) beside(name string) rawjson.Value {
 	text := readBelow(filepath.Dir(s.path), name, maxAbout)
-	root, err := lenient.Parse(text, maxAbout)
+	root, err := rawjson.ParseLenient(text, maxAbout)
 	if err != nil {
 		return rawjson.Value{}
 	}

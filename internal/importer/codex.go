@@ -6,7 +6,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -66,7 +65,7 @@ func (s *source) aboutRollout() (id, cwd string, err error) {
 	if err != nil {
 		return "", "", nil // reading it again reports what is wrong
 	}
-	root, err := lenient.Parse(line, timeline.MaxContent)
+	root, err := rawjson.ParseLenient(line, timeline.MaxContent)
 	if err != nil {
 		return "", "", nil
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -23,10 +22,10 @@ func parseDocument(data []byte) (document, error) {
 	if len(data) > timeline.MaxContent {
 		return document{}, brokenLine(errLong.Error())
 	}
-	if len(lenient.Mend(data)) != len(data) {
+	if len(rawjson.Mend(data)) != len(data) {
 		return document{}, brokenLine("not UTF-8: convert it first")
 	}
-	root, err := lenient.Parse(data, timeline.MaxContent)
+	root, err := rawjson.ParseLenient(data, timeline.MaxContent)
 	if err != nil {
 		return document{}, brokenLine("not JSON: " + err.Error())
 	}

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
@@ -213,7 +212,7 @@ func sniff(f io.ReadSeeker) (kind, error) {
 	if err != nil {
 		return kind{shape: min(k.shape, list)}, nil // not JSON after all
 	}
-	if root, err := lenient.Parse(raw, timeline.MaxContent); err == nil {
+	if root, err := rawjson.ParseLenient(raw, timeline.MaxContent); err == nil {
 		k.format = formatOf(root)
 	}
 	if k.format == ClaudeCode { // it writes lines: this is the log of another agent
@@ -287,7 +286,7 @@ func sniffFromLines(f io.ReadSeeker) (k kind, done bool, err error) {
 		if err != nil && err != errLong {
 			return kind{}, true, err
 		}
-		root, parseErr := lenient.Parse(line, timeline.MaxContent)
+		root, parseErr := rawjson.ParseLenient(line, timeline.MaxContent)
 		if err == nil && parseErr == nil {
 			switch format := formatOf(root); {
 			case format == ClaudeCode && !root.Get("message").Has("content"):

@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -87,7 +86,7 @@ func eachLine(ctx context.Context, r io.Reader, to taker, visit func(line []byte
 		case err != nil:
 			return err
 		}
-		root, err := lenient.Parse(line, timeline.MaxContent)
+		root, err := rawjson.ParseLenient(line, timeline.MaxContent)
 		if err != nil {
 			to.broken(l.n, "not JSON: "+err.Error())
 			continue

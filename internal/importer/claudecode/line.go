@@ -3,14 +3,13 @@
 // evaluations and titles use it.
 //
 // A line that is a JSON object can always be read. Members that are missing or have
-// another type are empty. Invalid UTF-8 is read as U+FFFD (package lenient).
+// another type are empty. Invalid UTF-8 is read as U+FFFD (rawjson.Mend).
 package claudecode
 
 import (
 	"errors"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/lenient"
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
@@ -75,7 +74,7 @@ var errNotObject = errors.New("want a JSON object")
 
 // Parse parses a line.
 func Parse(raw []byte) (Line, error) {
-	root, err := lenient.Parse(raw, maxLine)
+	root, err := rawjson.ParseLenient(raw, maxLine)
 	if err != nil {
 		return Line{}, err
 	}

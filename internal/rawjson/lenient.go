@@ -1,31 +1,28 @@
-// Package lenient reads JSON as programs that keep histories write it: also
-// with half a surrogate pair, invalid UTF-8 or a byte order mark, which
-// package rawjson rejects because they cannot be decoded without loss. It
-// reads meaningless bytes as U+FFFD and never changes the stored bytes.
-package lenient
+package rawjson
 
 import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// depth is how deep a text may nest, as in encoding/json.
-const depth = 10000
+// lenientDepth is how deep a text that ParseLenient reads may nest, as in encoding/json.
+const lenientDepth = 10000
 
-// Parse reads a JSON text of at most limit bytes.
-func Parse(raw []byte, limit int) (rawjson.Value, error) {
-	doc, err := rawjson.Parse(raw, rawjson.Limits{Bytes: limit, Depth: depth})
+// ParseLenient reads a JSON text of at most limit bytes as programs that keep histories
+// write it: also with half a surrogate pair, invalid UTF-8 or a byte order mark, which Parse
+// rejects because they cannot be decoded without loss. It reads meaningless bytes as U+FFFD
+// and does not change raw.
+func ParseLenient(raw []byte, limit int) (Value, error) {
+	doc, err := Parse(raw, Limits{Bytes: limit, Depth: lenientDepth})
 	if err != nil {
 		mended := Mend(raw)
 		if bytes.Equal(mended, raw) {
-			return rawjson.Value{}, err
+			return Value{}, err
 		}
 		// A byte of invalid UTF-8 has become three.
-		if doc, err = rawjson.Parse(mended, rawjson.Limits{Bytes: 3 * limit, Depth: depth}); err != nil {
-			return rawjson.Value{}, err
+		if doc, err = Parse(mended, Limits{Bytes: 3 * limit, Depth: lenientDepth}); err != nil {
+			return Value{}, err
 		}
 	}
 	return doc.Root(), nil
@@ -46,12 +43,12 @@ func Mend(raw []byte) []byte {
 			break
 		}
 		i += next
-		code, ok := escape(out[i:])
+		code, ok := unicodeEscape(out[i:])
 		switch {
 		case !ok:
 			i += 2
 		case code >= 0xd800 && code < 0xdc00:
-			if low, ok := escape(out[i+6:]); ok && low >= 0xdc00 && low < 0xe000 {
+			if low, ok := unicodeEscape(out[i+6:]); ok && low >= 0xdc00 && low < 0xe000 {
 				i += 12
 				continue
 			}
@@ -69,8 +66,8 @@ func Mend(raw []byte) []byte {
 	return out
 }
 
-// escape parses a \u escape at the beginning of s.
-func escape(s []byte) (code int, ok bool) {
+// unicodeEscape parses a \u escape at the beginning of s.
+func unicodeEscape(s []byte) (code int, ok bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false
 	}

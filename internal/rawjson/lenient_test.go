@@ -1,11 +1,11 @@
-package lenient_test
+package rawjson_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/lenient"
+	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
 func TestMendChangesOnlyWhatHasNoMeaning(t *testing.T) {
@@ -24,7 +24,7 @@ func TestMendChangesOnlyWhatHasNoMeaning(t *testing.T) {
 		"\"\xed\xa0\xbd\\udc00\"": "\"\ufffd\\ufffd\"",
 	} {
 		before := in
-		if got := string(lenient.Mend([]byte(in))); got != want {
+		if got := string(rawjson.Mend([]byte(in))); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 		if in != before {
@@ -32,19 +32,19 @@ func TestMendChangesOnlyWhatHasNoMeaning(t *testing.T) {
 		}
 	}
 	whole := []byte(`{"a":"\ud83d\ude00"}`)
-	if got := lenient.Mend(whole); &got[0] != &whole[0] {
+	if got := rawjson.Mend(whole); &got[0] != &whole[0] {
 		t.Error("copied without need")
 	}
 }
 
 // What the standard library takes as JSON is read.
-func FuzzParse(f *testing.F) {
+func FuzzParseLenient(f *testing.F) {
 	for _, s := range []string{`{"a":"\ud800"}`, "\"\xff\"", `[1,2]`, "\ufeff{}", `{"a":"\ud800\udc00"}`, `"\\ud800"`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		before := bytes.Clone(data)
-		_, err := lenient.Parse(data, 1<<20)
+		_, err := rawjson.ParseLenient(data, 1<<20)
 		if json.Valid(data) && err != nil && len(data) < 1<<20 {
 			t.Fatalf("%q: %v", data, err)
 		}
