@@ -23,7 +23,7 @@ const module = "github.com/oriel-context/oriel"
 // and no layer imports it. The programs of the module tools import all of them.
 var layers = []string{
 	"internal/tally",
-	"internal/bound",
+	"internal/limit",
 	"internal/stack",
 	"internal/spool",
 	"internal/clip",
@@ -34,7 +34,6 @@ var layers = []string{
 	"internal/near",
 	"internal/term",
 	"internal/directive",
-	"internal/slots",
 	"internal/quote",
 	"internal/secret",
 	"internal/llm",

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/limit"
 )
 
 // fewProse is the least number of words of prose for which the code beside
@@ -39,7 +39,7 @@ func (s *Scope) queryVector(ctx context.Context, query string) ([]float32, error
 		inner, cancel = context.WithDeadline(ctx, deadline.Add(-time.Until(deadline)/4))
 		defer cancel()
 	}
-	v, err := bound.Do(inner, &s.asking, func(ctx context.Context) ([][]float32, error) {
+	v, err := limit.Do(inner, &s.asking, func(ctx context.Context) ([][]float32, error) {
 		return s.queries.Embed(ctx, []string{embedText("", query)})
 	})
 	switch {

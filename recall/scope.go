@@ -10,8 +10,8 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/embed"
-	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/keyword"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/vector"
 	"github.com/oriel-context/oriel/token"
@@ -34,7 +34,7 @@ type Scope struct {
 	weights Weights
 	count   func(string) int
 	queries embed.Model // embeds queries: Options.Model, or a cache in front of it
-	asking  bound.Work  // queries that are being embedded
+	asking  limit.Work  // queries that are being embedded
 
 	embedding sync.Mutex // serialises Embed
 	free      sync.Pool  // of *scores

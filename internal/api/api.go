@@ -9,10 +9,10 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/internal/settings"
-	"github.com/oriel-context/oriel/internal/slots"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 )
@@ -58,7 +58,7 @@ type Options struct {
 type Handler struct {
 	Options
 	mux     *http.ServeMux
-	slots   *slots.Slots
+	slots   *limit.Slots
 	started time.Time
 	ledger  *usage.Reader
 	titles  cache[string]
@@ -102,7 +102,7 @@ func New(o Options) *Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &Handler{Options: o, mux: http.NewServeMux(), slots: slots.New(maxWork, maxShare), started: o.Now(), ledger: usage.NewReader(o.Store)}
+	h := &Handler{Options: o, mux: http.NewServeMux(), slots: limit.NewSlots(maxWork, maxShare), started: o.Now(), ledger: usage.NewReader(o.Store)}
 	h.remember()
 	for i := range routes {
 		h.mount(&routes[i])

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
@@ -43,7 +43,7 @@ func (c *Call) agree(ctx context.Context, d view.Decision) view.Verdict {
 		}
 		notes, p := c.notes(), p
 		p.Known = func(id, name string) bool { return seen[name] || known(id, name) }
-		id, err := bound.Do(ctx, &c.engine.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, p) })
+		id, err := limit.Do(ctx, &c.engine.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, p) })
 		if others := (*timeline.OthersError)(nil); errors.As(err, &others) {
 			var read []string
 			if read, err = c.takeOthers(ctx, others, p.Known); err == nil {
@@ -84,7 +84,7 @@ func (c *Call) quietKey() string {
 func (c *Call) takeOthers(ctx context.Context, others *timeline.OthersError, known func(id, name string) bool) (names []string, err error) {
 	th, stored := c.thread, c.stored
 	if len(others.Stored) > 0 {
-		_, err := bound.Do(ctx, &c.engine.reads, func(ctx context.Context) (any, error) { return nil, c.engine.index.Refresh(ctx, stored, th) })
+		_, err := limit.Do(ctx, &c.engine.reads, func(ctx context.Context) (any, error) { return nil, c.engine.index.Refresh(ctx, stored, th) })
 		if err != nil && !errors.Is(err, plan.ErrNewer) { // pinned reports that one
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (c *Call) takeOthers(ctx context.Context, others *timeline.OthersError, kno
 		}
 	}
 	if len(others.Reserved) > 0 {
-		found, err := bound.Do(ctx, &c.engine.reads, func(ctx context.Context) (found proposedPlans, err error) {
+		found, err := limit.Do(ctx, &c.engine.reads, func(ctx context.Context) (found proposedPlans, err error) {
 			found.plans, found.names, err = plan.ReadProposed(ctx, stored, th.Tenant, th.Conversation, th.Path, known)
 			if errors.Is(err, plan.ErrNewer) {
 				err = nil // pinned reports it

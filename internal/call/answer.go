@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/slots"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -53,11 +53,11 @@ var (
 // stored.
 type turns struct {
 	decode chan struct{}
-	large  *slots.Slots
+	large  *limit.Slots
 }
 
 func newTurns() *turns {
-	return &turns{decode: make(chan struct{}, 4), large: slots.New(4, 1)}
+	return &turns{decode: make(chan struct{}, 4), large: limit.NewSlots(4, 1)}
 }
 
 func newAnswer(f wire.Format, h http.Header, tenant string, m Memory, t *turns) *answer {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/internal/thread"
@@ -94,7 +94,7 @@ type Engine struct {
 
 	refreshed atomic.Int64 // when Refresh was called last, in seconds
 
-	reads bound.Work  // what calls wait for of the store
+	reads limit.Work  // what calls wait for of the store
 	stuck atomic.Bool // the store did not answer the last time
 	// probing is set while somebody asks a stuck store. ending ends with the calls.
 	probing atomic.Bool

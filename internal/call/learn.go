@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -196,7 +196,7 @@ func (r *Engine) reread(ctx context.Context) {
 }
 
 func (r *Engine) readLearnt(ctx context.Context, read func() error) {
-	_, err := bound.Do(ctx, &r.reads, func(context.Context) (struct{}, error) { return struct{}{}, read() })
+	_, err := limit.Do(ctx, &r.reads, func(context.Context) (struct{}, error) { return struct{}{}, read() })
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) { // what takes longer is there for a later call
 		r.report(event.OpenLearnt, nil, "", err)
 	}

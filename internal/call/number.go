@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/bound"
 	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -38,7 +38,7 @@ func (c *Call) number(ctx context.Context, cut *plan.Plan) {
 	ctx, done := c.numbering(ctx)
 	defer done()
 	name, notes, p := cut.ID, c.notes(), timeline.Proposal{Name: cut.ID, Wish: wish, Now: c.engine.o.Now()}
-	id, err := bound.Do(ctx, &c.engine.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, p) })
+	id, err := limit.Do(ctx, &c.engine.reads, func(ctx context.Context) (string, error) { return notes.ReservePlan(ctx, p) })
 	if errors.Is(err, timeline.ErrNoConversation) {
 		if c.engine.o.Shared && c.hints.Session != "" {
 			return // another server may begin the conversation of that name at the same time

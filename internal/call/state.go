@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
@@ -86,7 +86,7 @@ func (c *Call) pinned(ctx context.Context) (pins []int, news []string, err error
 		c.stored = r.index.Snapshot(t) // what Find has read may be older than the change
 	}
 	store := c.stored
-	now, err := bound.Do(ctx, &r.reads, func(ctx context.Context) (*freshNotes, error) {
+	now, err := limit.Do(ctx, &r.reads, func(ctx context.Context) (*freshNotes, error) {
 		return r.refreshNotes(ctx, store, t, read, was)
 	})
 	r.noteStore(err)
@@ -189,7 +189,7 @@ func (r *Engine) cold(ctx context.Context, store timeline.Store, t *thread.Threa
 	k.mu.Unlock()
 	var before time.Time
 	if (first || t.Elsewhere) && t.Kind != thread.New {
-		c, err := bound.Do(ctx, &r.reads, func(ctx context.Context) (timeline.Conversation, error) {
+		c, err := limit.Do(ctx, &r.reads, func(ctx context.Context) (timeline.Conversation, error) {
 			return store.Conversation(ctx, t.Tenant, t.Conversation)
 		})
 		if err == nil {
@@ -236,7 +236,7 @@ func (r *Engine) adapt(ctx context.Context, store timeline.Store, t *thread.Thre
 	k.mu.Unlock()
 	var kept *timeline.Size
 	if (!sized || t.Elsewhere) && t.Kind != thread.New {
-		kept, err = bound.Do(ctx, &r.reads, func(ctx context.Context) (*timeline.Size, error) { return readSize(ctx, store, t) })
+		kept, err = limit.Do(ctx, &r.reads, func(ctx context.Context) (*timeline.Size, error) { return readSize(ctx, store, t) })
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

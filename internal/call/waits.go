@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -117,7 +117,7 @@ func (r *Engine) probe() {
 		case <-time.After(probeEvery):
 		}
 		ctx, cancel := context.WithTimeout(r.ending, probeWait)
-		_, err := bound.Do(ctx, &r.reads, func(ctx context.Context) (timeline.Conversation, error) {
+		_, err := limit.Do(ctx, &r.reads, func(ctx context.Context) (timeline.Conversation, error) {
 			return r.o.Store.Conversation(ctx, timeline.Local, "probe")
 		})
 		cancel()

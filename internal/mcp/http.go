@@ -8,7 +8,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/oriel-context/oriel/internal/slots"
+	"github.com/oriel-context/oriel/internal/limit"
 )
 
 // Path is where a proxy serves Handler.
@@ -28,7 +28,7 @@ const (
 func Handler(options func(*http.Request) Options) http.Handler {
 	served := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return New(options(r)) },
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true})
-	requests := slots.New(maxRequests, maxShare)
+	requests := limit.NewSlots(maxRequests, maxShare)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o := options(r)
 		if o.Memory == nil {

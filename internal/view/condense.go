@@ -8,7 +8,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
-	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/timeline"
@@ -28,7 +28,7 @@ type Condensing struct {
 	ctx   context.Context
 	stop  context.CancelFunc
 	turns chan struct{} // one for each summary that may be written at a time
-	asks  bound.Work    // the condenser's
+	asks  limit.Work    // the condenser's
 
 	mu      sync.Mutex // protects what follows
 	running map[string]bool
@@ -102,7 +102,7 @@ func (c *Condensing) use(o *window.Options, earlier *plan.Summary, s *request) {
 		o.SummaryMax = min(c.o.Max, max(o.Low/4, 64))
 		o.Condenser = condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
 			s.askedModel = true
-			return bound.Spend(ctx, &c.asks, &s.summaryTime, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
+			return limit.Spend(ctx, &c.asks, &s.summaryTime, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
 		})
 	case earlier != nil:
 		o.SummaryMax = min(2*c.o.Max, max(o.Low/4, 64))
@@ -221,7 +221,7 @@ func (c *Condensing) Ask(ctx context.Context, in condense.Input) (condense.Outpu
 	ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
 	defer cancel()
 	return condense.Run(ctx, condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
-		return bound.Do(ctx, &c.asks, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
+		return limit.Do(ctx, &c.asks, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
 	}), in)
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/thread"
@@ -77,7 +77,7 @@ func (e *draft) earlierStanding(ctx context.Context, project string, most int) s
 	if e.v.o.Standing == nil || most < leastRecall {
 		return ""
 	}
-	said, err := bound.Spend(ctx, &e.v.recalls, &e.request.recallTime, func(ctx context.Context) ([]recall.Directive, error) {
+	said, err := limit.Spend(ctx, &e.v.recalls, &e.request.recallTime, func(ctx context.Context) ([]recall.Directive, error) {
 		return e.v.o.Standing(ctx, e.Thread.Tenant, project)
 	})
 	if err != nil {

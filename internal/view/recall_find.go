@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
@@ -80,7 +80,7 @@ func (e *draft) search(ctx context.Context, where recall.Where, query string, o 
 	if e.request.recallBegan.IsZero() {
 		e.request.recallBegan = time.Now()
 	}
-	found, err := bound.Spend(ctx, &e.v.recalls, &e.request.recallTime, func(ctx context.Context) (*recall.Result, error) {
+	found, err := limit.Spend(ctx, &e.v.recalls, &e.request.recallTime, func(ctx context.Context) (*recall.Result, error) {
 		return e.v.o.Recall.Recall(ctx, where, query, o)
 	})
 	if err != nil {

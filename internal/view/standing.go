@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
@@ -106,7 +106,7 @@ func (e *draft) readDismissed(ctx context.Context) map[int]string {
 	if e.v.o.Dismissed == nil {
 		return texts
 	}
-	notes, err := bound.Spend(ctx, &e.v.recalls, &e.request.recallTime, func(ctx context.Context) ([]Dismissed, error) {
+	notes, err := limit.Spend(ctx, &e.v.recalls, &e.request.recallTime, func(ctx context.Context) ([]Dismissed, error) {
 		return e.v.o.Dismissed(ctx, e.Thread.Tenant, e.Thread.Conversation)
 	})
 	if err != nil && !expected(err) {

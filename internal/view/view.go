@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/recall"
@@ -64,7 +64,7 @@ type Options struct {
 // Viewer makes views. It is safe for concurrent use.
 type Viewer struct {
 	o       Options
-	recalls bound.Work
+	recalls limit.Work
 	vain    vain
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/timeline"
@@ -48,7 +48,7 @@ type request struct {
 	// recallWait is the longest that this call waits for recall.
 	recallWait time.Duration
 	// recallTime and summaryTime are what is left of the time that this call may wait.
-	recallTime, summaryTime bound.Budget
+	recallTime, summaryTime limit.Time
 	recallBegan             time.Time // the first search; zero if there was none
 	// askedModel reports that a model was asked for a summary. unused is a summary in place of
 	// which the history stays as it is.
@@ -57,7 +57,7 @@ type request struct {
 }
 
 func (v *Viewer) newRequest(in *Input) (*request, error) {
-	s := &request{Input: in, v: v, parsed: map[*byte]*readMessage{}, recallWait: v.o.RecallWait, recallTime: bound.Budget{Left: v.o.RecallWait}}
+	s := &request{Input: in, v: v, parsed: map[*byte]*readMessage{}, recallWait: v.o.RecallWait, recallTime: limit.Time{Left: v.o.RecallWait}}
 	if v.o.Condense != nil {
 		s.summaryTime.Left = v.o.Condense.o.Wait
 	}

@@ -1,4 +1,4 @@
-package bound_test
+package limit_test
 
 import (
 	"context"
@@ -9,17 +9,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/bound"
+	"github.com/oriel-context/oriel/internal/limit"
 )
 
 func TestWorkThatIgnoresItsContextIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var w bound.Work
+		var w limit.Work
 		release := make(chan struct{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		n, err := bound.Do(ctx, &w, func(context.Context) (int, error) { <-release; return 1, nil })
+		n, err := limit.Do(ctx, &w, func(context.Context) (int, error) { <-release; return 1, nil })
 		if n != 0 || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
 			t.Errorf("%d, %v after %v", n, err, time.Since(began))
 		}
@@ -29,21 +29,21 @@ func TestWorkThatIgnoresItsContextIsAbandoned(t *testing.T) {
 
 func TestAbandonedWorkIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var w bound.Work
+		var w limit.Work
 		release := make(chan struct{})
 		var ran atomic.Int64
 		try := func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err := bound.Do(ctx, &w, func(context.Context) (int, error) { ran.Add(1); <-release; return 1, nil })
+			_, err := limit.Do(ctx, &w, func(context.Context) (int, error) { ran.Add(1); <-release; return 1, nil })
 			return err
 		}
-		for range bound.MaxAbandoned + 10 {
+		for range limit.MaxAbandoned + 10 {
 			if err := try(); !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatal(err)
 			}
 		}
-		if n := ran.Load(); n != bound.MaxAbandoned {
+		if n := ran.Load(); n != limit.MaxAbandoned {
 			t.Errorf("%d ran", n)
 		}
 		close(release)
@@ -55,8 +55,8 @@ func TestAbandonedWorkIsBounded(t *testing.T) {
 }
 
 func TestPanicsAreErrors(t *testing.T) {
-	var w bound.Work
-	_, err := bound.Do(t.Context(), &w, func(context.Context) (int, error) { panic("oh") })
+	var w limit.Work
+	_, err := limit.Do(t.Context(), &w, func(context.Context) (int, error) { panic("oh") })
 	if err == nil || !strings.Contains(err.Error(), "a panic: oh") {
 		t.Error(err)
 	}
@@ -65,11 +65,11 @@ func TestPanicsAreErrors(t *testing.T) {
 // Several pieces of work share one budget.
 func TestABudgetIsSpentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var w bound.Work
-		b := bound.Budget{Left: time.Second}
+		var w limit.Work
+		b := limit.Time{Left: time.Second}
 		began := time.Now()
 		for range 3 {
-			bound.Spend(t.Context(), &w, &b, func(ctx context.Context) (int, error) {
+			limit.Spend(t.Context(), &w, &b, func(ctx context.Context) (int, error) {
 				select {
 				case <-time.After(400 * time.Millisecond):
 				case <-ctx.Done():

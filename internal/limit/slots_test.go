@@ -1,4 +1,4 @@
-package slots
+package limit
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 func TestATenantLeavesASlotToOthersAndTheOneWithTheFewestIsNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(4, 3)
+		s := NewSlots(4, 3)
 		var mu sync.Mutex // protects what follows
 		var order []string
 		leave := map[string][]func(){}
@@ -72,7 +72,7 @@ func TestSlotsAreNeitherLostNorMade(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		all := rapid.IntRange(1, 4).Draw(r, "all")
 		each := rapid.IntRange(1, all).Draw(r, "each")
-		s := New(all, each)
+		s := NewSlots(all, each)
 		var leave []func()
 		for range rapid.IntRange(0, 30).Draw(r, "steps") {
 			if len(leave) > 0 && rapid.Bool().Draw(r, "leave") {

@@ -1,6 +1,7 @@
-// Package bound bounds the time of work that a call can do without: recall, embedding,
-// summaries and the store. The plan of a call is not such work and has no deadline.
-package bound
+// Package limit limits what a server does: the time of work that a call can do without
+// (recall, embedding, summaries, the store) and the number of requests that are worked on at
+// a time. The plan of a call is not such work and has no deadline.
+package limit
 
 import (
 	"context"
@@ -62,16 +63,16 @@ func Do[T any](ctx context.Context, w *Work, do func(context.Context) (T, error)
 	return none, ctx.Err()
 }
 
-// Budget is the time that all work of one kind may take for one call. The zero value
+// Time is how long all work of one kind may take for one call. The zero value
 // allows none. It is for one goroutine.
-type Budget struct{ Left time.Duration }
+type Time struct{ Left time.Duration }
 
-// Spend is Do within what is left of a budget.
-func Spend[T any](ctx context.Context, w *Work, b *Budget, do func(context.Context) (T, error)) (T, error) {
+// Spend is Do within the time that is left.
+func Spend[T any](ctx context.Context, w *Work, t *Time, do func(context.Context) (T, error)) (T, error) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, b.Left)
+	ctx, cancel := context.WithTimeout(ctx, t.Left)
 	defer cancel()
 	v, err := Do(ctx, w, do)
-	b.Left -= time.Since(began)
+	t.Left -= time.Since(began)
 	return v, err
 }

@@ -1,11 +1,4 @@
-/*
-Package slots limits how many requests are worked on at a time, in all and of one tenant,
-so that no tenant takes all of the work that a server does for people who look.
-
-A slot that becomes free goes to the tenant that has the fewest, and of its requests to the
-one that waits longest.
-*/
-package slots
+package limit
 
 import (
 	"context"
@@ -13,7 +6,10 @@ import (
 	"sync"
 )
 
-// Slots is a set of slots. It is safe for concurrent use.
+// Slots limits how many requests are worked on at a time, in all and of one tenant, so that
+// no tenant takes all of the work that a server does for people who look. A slot that becomes
+// free goes to the tenant that has the fewest, and of its requests to the one that waits
+// longest. It is safe for concurrent use.
 type Slots struct {
 	each int
 
@@ -28,8 +24,8 @@ type waiter struct {
 	ready  chan struct{} // closed when it has a slot
 }
 
-// New returns all slots, of which a tenant may take each.
-func New(all, each int) *Slots { return &Slots{each: each, free: all, taken: map[string]int{}} }
+// NewSlots returns all slots, of which a tenant may take each.
+func NewSlots(all, each int) *Slots { return &Slots{each: each, free: all, taken: map[string]int{}} }
 
 // Enter waits for a slot. The caller calls leave when it is done, unless there is an error:
 // that of the context.
