@@ -24,7 +24,6 @@ const module = "github.com/oriel-context/oriel"
 var layers = []string{
 	"internal/tally",
 	"internal/limit",
-	"internal/stack",
 	"internal/spool",
 	"internal/clip",
 	"internal/rawjson",

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/oriel-context/oriel/internal/event"
-	"github.com/oriel-context/oriel/internal/stack"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/token"
 )
@@ -23,7 +22,7 @@ func (c *Call) canCount() bool {
 
 // countBeside counts the prompt while the provider works.
 func (c *Call) countBeside() {
-	stack.Reserve()
+	ReserveStack()
 	defer close(c.counted)
 	defer func() {
 		if p := recover(); p != nil {

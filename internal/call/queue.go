@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/oriel-context/oriel/internal/fault"
-	"github.com/oriel-context/oriel/internal/stack"
 )
 
 // queue runs jobs in the background: jobs of the same key one after the other in their
@@ -69,7 +68,7 @@ func (q *queue) add(key string, bytes int64, run func()) error {
 
 // work runs jobs until none is ready.
 func (q *queue) work() {
-	stack.Reserve()
+	ReserveStack()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(q.ready) > 0 {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/stack"
 )
 
 // ErrEngine ends a call for which a method of the engine panicked or took too long.
@@ -109,7 +108,7 @@ func (s *Server) begin(r *call.Request, m *Memory) (g *guard, passed string, fai
 
 // run is the goroutine of the guard.
 func (g *guard) run(ctx context.Context, cancel context.CancelFunc, r *call.Request, m *Memory) {
-	stack.Reserve()
+	call.ReserveStack()
 	defer g.s.active.done()
 	defer close(g.over)
 	defer m.LetGo()

@@ -1,16 +1,18 @@
-package stack
+package call_test
 
 import (
 	"runtime/debug"
 	"testing"
 	"unsafe"
+
+	"github.com/oriel-context/oriel/internal/call"
 )
 
 func TestAReservedStackStaysWhereItIs(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which may shrink it
 	moved := make(chan bool)
 	go func() {
-		Reserve()
+		call.ReserveStack()
 		var here byte
 		before := uintptr(unsafe.Pointer(&here))
 		descend(100)
