@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/oriel-context/oriel/internal/mat"
 	"github.com/oriel-context/oriel/internal/term"
+	"github.com/oriel-context/oriel/internal/vector/mat"
 )
 
 // fastest names the best kernels for each architecture.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/access"
+	"github.com/oriel-context/oriel/internal/proxy/access"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"

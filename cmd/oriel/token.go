@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/access"
+	"github.com/oriel-context/oriel/internal/proxy/access"
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"

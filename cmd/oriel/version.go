@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/oriel-context/oriel/internal/mat"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/internal/vector"
+	"github.com/oriel-context/oriel/internal/vector/mat"
 )
 
 // release is the version that scripts/release builds (-ldflags "-X main.release=…").

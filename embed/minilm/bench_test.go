@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/mat"
+	"github.com/oriel-context/oriel/internal/vector/mat"
 )
 
 // BenchmarkEmbed is the time from text to vector on one thread. tools/bench/minilm/run

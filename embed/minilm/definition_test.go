@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/mat"
+	"github.com/oriel-context/oriel/internal/vector/mat"
 )
 
 // float makes a float32 model of the embedded int8 weights, so that the float32

@@ -3,7 +3,7 @@ package minilm
 import (
 	"math"
 
-	"github.com/oriel-context/oriel/internal/mat"
+	"github.com/oriel-context/oriel/internal/vector/mat"
 )
 
 const (

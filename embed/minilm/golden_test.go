@@ -11,7 +11,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/mat"
+	"github.com/oriel-context/oriel/internal/vector/mat"
 )
 
 // golden are texts with the vectors that onnxruntime gives them on the float32

@@ -21,7 +21,7 @@ import (
 
 	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/embed/internal/wordpiece"
-	"github.com/oriel-context/oriel/internal/mat"
+	"github.com/oriel-context/oriel/internal/vector/mat"
 )
 
 // Options configures a model. The zero value is right for most uses.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/oriel-context/oriel/internal/mat"
+	"github.com/oriel-context/oriel/internal/vector/mat"
 )
 
 // Quantise converts a float32 weight file to int8. It runs the texts through the

@@ -1,6 +1,6 @@
 package minilm
 
-import "github.com/oriel-context/oriel/internal/mat"
+import "github.com/oriel-context/oriel/internal/vector/mat"
 
 // The encoder's dimensions.
 const (

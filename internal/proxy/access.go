@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/oriel-context/oriel/internal/access"
+	"github.com/oriel-context/oriel/internal/proxy/access"
 	"github.com/oriel-context/oriel/timeline"
 )
 

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oriel-context/oriel/internal/access"
+	"github.com/oriel-context/oriel/internal/proxy/access"
 )
 
 // ownPrefix is the prefix of Oriel's own headers, which are never forwarded.

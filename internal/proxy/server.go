@@ -15,8 +15,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/oriel-context/oriel/internal/access"
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/proxy/access"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/wire"
@@ -34,7 +34,7 @@ type Options struct {
 	// are any, every request needs a token.
 	Tokens map[string]string
 	// Stored has further tokens, which can be added and revoked while the server runs; see
-	// package internal/access. Beyond loopback every request needs a token, and Tokens or
+	// package internal/proxy/access. Beyond loopback every request needs a token, and Tokens or
 	// Stored is required. On loopback, a request without one is the local user's unless
 	// there are Tokens.
 	Stored TokenStore

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/access"
+	"github.com/oriel-context/oriel/internal/proxy/access"
 	"github.com/oriel-context/oriel/timeline"
 )
 

@@ -16,8 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/access"
 	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/proxy/access"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 )

@@ -23,7 +23,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/oriel-context/oriel/internal/mat"
+	"github.com/oriel-context/oriel/internal/vector/mat"
 )
 
 // MaxDimensions is the largest number of dimensions.

@@ -1,7 +1,7 @@
 // Command mat writes the amd64 kernels of package mat. The module tools
 // is separate so that Oriel does not depend on avo.
 //
-//	go -C internal/mat generate
+//	go -C internal/vector/mat generate
 package main
 
 import . "github.com/mmcloughlin/avo/build"

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/mat"
+	"github.com/oriel-context/oriel/internal/vector/mat"
 	"github.com/oriel-context/oriel/tools/bench/harness"
 )
 

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/embed/minilm"
-	"github.com/oriel-context/oriel/internal/mat"
+	"github.com/oriel-context/oriel/internal/vector/mat"
 )
 
 const (

@@ -4,7 +4,7 @@ package mat
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C ../../tools run ./asm/mat -out ../internal/mat/kernel_amd64.s
+//go:generate go -C ../../../tools run ./asm/mat -out ../internal/vector/mat/kernel_amd64.s
 
 // native are the kernels that this CPU can run, the fastest first.
 var native = detect()
