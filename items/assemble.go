@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/voice"
@@ -48,7 +48,7 @@ func Assemble(recent, relevant []Item, query string, o AssembleOptions) Assembly
 		texts: map[string]bool{},
 	}
 	if bare := a.count(AssembleText(nil, nil, query)); bare > a.limit {
-		a.query, _ = elide.Text(query, a.limit-a.count(AssembleText(nil, nil, "")), a.count)
+		a.query, _ = clip.Middle(query, a.limit-a.count(AssembleText(nil, nil, "")), a.count)
 	}
 	share := o.RecentShare
 	if share == 0 || !number.Within(share, 0, 1) {
@@ -137,8 +137,8 @@ func (a *assembler) elideNewest(it Item, room int) int {
 	// Quotation marks take tokens too. If the entry is too large, the text gets less room.
 	limit := room - a.cost(RecentEntry(&it))
 	for try := 0; ; try++ {
-		it.Content, _ = elide.Text(it.Full, limit, a.count)
-		if !elide.Elided(it.Content) {
+		it.Content, _ = clip.Middle(it.Full, limit, a.count)
+		if !clip.Elided(it.Content) {
 			return room
 		}
 		over := a.cost(RecentEntry(&it)) - room

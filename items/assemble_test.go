@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel/internal/bpe"
-	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/internal/clip"
 )
 
 func at(id int64, minutes int, content string) Item {
@@ -88,7 +88,7 @@ func TestAssembleKeepsTheNewest(t *testing.T) {
 	for _, share := range []float64{.01, .05, .2, .5} {
 		a := Assemble([]Item{at(1, 1, words(60)), at(2, 2, "the boss comes at noon")}, []Item{{ID: 9, Content: words(12)}, {ID: 8, Content: words(9)}, {ID: 7, Content: words(3)}, {ID: 6, Content: words(2)}, {ID: 5, Content: words(1)}}, "q",
 			AssembleOptions{MaxTokens: 40, RecentShare: share, Count: countFields})
-		if got := ids(a.Recent); len(got) != 1 || got[0] != 2 || elide.Elided(a.Text) || len(a.Relevant) == 0 {
+		if got := ids(a.Recent); len(got) != 1 || got[0] != 2 || clip.Elided(a.Text) || len(a.Relevant) == 0 {
 			t.Errorf("share %g: recent %v, relevant %v", share, got, ids(a.Relevant))
 		}
 	}
@@ -121,7 +121,7 @@ func TestAssembleRepeatsNothing(t *testing.T) {
 // SPEC D4, E2: the newest and the query are there, however large.
 func TestAssembleElidesWhatIsTooLarge(t *testing.T) {
 	a := Assemble([]Item{at(1, 1, "begin "+words(500)+" end")}, []Item{{ID: 9, Content: words(30)}}, "q", AssembleOptions{MaxTokens: 100, Count: countFields})
-	if a.Tokens > 100 || len(a.Recent) != 1 || !elide.Elided(a.Text) || !strings.Contains(a.Text, "[user] begin ") || len(a.Relevant) != 1 {
+	if a.Tokens > 100 || len(a.Recent) != 1 || !clip.Elided(a.Text) || !strings.Contains(a.Text, "[user] begin ") || len(a.Relevant) != 1 {
 		t.Errorf("%d tokens: %s", a.Tokens, a.Text)
 	}
 	a = Assemble([]Item{at(1, 1, "x")}, nil, "begin "+words(500)+" end", AssembleOptions{MaxTokens: 100, Count: countFields})

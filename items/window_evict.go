@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/internal/clip"
 )
 
 // settle evicts until both limits hold.
@@ -108,7 +108,7 @@ func (w *Window) elide(it *Item) {
 		count = func(s string) int { return int(float64(w.opts.Count(s))*worth + 0.999) }
 	}
 	hint := fmt.Sprintf("the whole text is item %d of the history", it.ID)
-	it.Content, _ = elide.TextHint(whole, w.opts.MaxTokens-w.opts.MaxTokens/2, count, hint)
+	it.Content, _ = clip.MiddleHint(whole, w.opts.MaxTokens-w.opts.MaxTokens/2, count, hint)
 	it.Tokens = count(it.Content)
 	if it.Content != whole {
 		it.Full = whole

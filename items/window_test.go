@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/test/script"
 )
 
@@ -228,7 +228,7 @@ func TestOversizedItemIsElidedNotDropped(t *testing.T) {
 	if !ok || it.Full != whole || it.Whole() != whole || it.Tokens > 50 || it.Tokens != countFields(it.Content) {
 		t.Errorf("%d tokens: %.200q", it.Tokens, it.Content)
 	}
-	if !strings.HasPrefix(it.Content, "begin ") || !strings.HasSuffix(it.Content, " end") || !elide.Elided(it.Content) || !strings.Contains(it.Content, "item 3 of the history") {
+	if !strings.HasPrefix(it.Content, "begin ") || !strings.HasSuffix(it.Content, " end") || !clip.Elided(it.Content) || !strings.Contains(it.Content, "item 3 of the history") {
 		t.Errorf("content %q", it.Content)
 	}
 	// Smaller limits elide from the whole, and evict at once.

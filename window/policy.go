@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/voice"
 )
 
@@ -349,7 +349,7 @@ func (d *draft) elide(enough, spared int) {
 		}
 		before := d.saved
 		text := partText(&d.h.Messages[p.message].Parts[p.part])
-		short, _ := elide.Text(text, max(elideFloor, p.tokens-enough-elideSlack), d.h.Count)
+		short, _ := clip.Middle(text, max(elideFloor, p.tokens-enough-elideSlack), d.h.Count)
 		d.trim(p.message, p.part, short, elidedLarge)
 		enough -= d.saved - before
 	}
@@ -392,7 +392,7 @@ func (d *draft) relax(room int, reason string) {
 			continue
 		}
 		now := d.h.partTokens(p.message, p.part) - d.trimmed[p].saves
-		longer, _ := elide.Text(partText(part), now+room-2*elideSlack, d.h.Count)
+		longer, _ := clip.Middle(partText(part), now+room-2*elideSlack, d.h.Count)
 		before := d.saved
 		d.trim(p.message, p.part, longer, d.trimmed[p].reason)
 		room -= before - d.saved
@@ -424,7 +424,7 @@ func partText(p *chat.Part) string {
 		case chat.Text:
 			b.WriteString(q.Text.String())
 		default:
-			b.WriteString(elide.Note(q))
+			b.WriteString(clip.Note(q))
 		}
 		if i < len(p.Parts)-1 {
 			b.WriteString("\n")

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/condense"
-	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/voice"
 )
 
@@ -152,7 +152,7 @@ func (d *draft) elideReplies(before, target int) {
 					return
 				}
 				if d.h.reply(i, j) && d.h.partTokens(i, j) > replyRoom {
-					short, _ := elide.Text(d.h.Messages[i].Parts[j].Text.String(), replyRoom, d.h.Count)
+					short, _ := clip.Middle(d.h.Messages[i].Parts[j].Text.String(), replyRoom, d.h.Count)
 					d.trim(i, j, short, elidedReply)
 				}
 			}

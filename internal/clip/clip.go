@@ -1,8 +1,12 @@
-// Package clip bounds the length of untrusted texts before they are remembered, logged
-// or shown: names of models, paths, header values, numbers, error messages.
+// Package clip shortens texts. A shortened text states how much of it is missing.
 //
-// A clipped text stays valid UTF-8 and ends with the number of missing bytes. It does
-// not share memory with the original, so a long name costs nothing after its call.
+// To bounds untrusted texts before they are remembered, logged or shown: names of models,
+// paths, header values, numbers, error messages. They stay valid UTF-8 and do not share
+// memory with the original, so a long name costs nothing after its call.
+//
+// Middle and Result leave out the middle of what a model is shown: head, tail and a marker
+// with where to find the rest. The result is within its limit, whatever that is, and a text
+// that is shortened twice has one marker.
 package clip
 
 import (

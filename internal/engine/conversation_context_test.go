@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/test/protocols"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/token"
@@ -43,7 +43,7 @@ func accepted(t fatal, v View, query string) {
 		if last.Role == chat.Assistant {
 			return // an answer to be continued: not every protocol has that
 		}
-	} else if end := last.Parts[len(last.Parts)-1].Text.String(); end != query && !elide.Elided(end) && !strings.HasPrefix(query, end) {
+	} else if end := last.Parts[len(last.Parts)-1].Text.String(); end != query && !clip.Elided(end) && !strings.HasPrefix(query, end) {
 		t.Fatalf("the messages end with %q", end)
 	}
 	for _, p := range protocols.All() {

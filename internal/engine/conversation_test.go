@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/fault"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/window"
@@ -63,7 +63,7 @@ func TestOversizedItemIsElidedInViewAndWholeInHistory(t *testing.T) {
 		t.Errorf("in view (-want +got)\n%s", diff)
 	}
 	items, _ := c.Items(t.Context(), 1)
-	if !elide.Elided(items[0].Content) || items[0].Tokens > 50 {
+	if !clip.Elided(items[0].Content) || items[0].Tokens > 50 {
 		t.Errorf("shown as %d tokens: %q", items[0].Tokens, items[0].Content)
 	}
 	it, err := c.Item(t.Context(), 2)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/elide"
+	"github.com/oriel-context/oriel/internal/clip"
 )
 
 // hear looks for the call whose reply a request continues from although its
@@ -121,13 +121,13 @@ func replaced(m *chat.Message) bool {
 	return bytes.Contains(m.Raw, []byte(chat.Mark)) && slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
 		switch p.Kind {
 		case chat.Text:
-			return elide.Elided(p.Text.String())
+			return clip.Elided(p.Text.String())
 		case chat.Result:
 			text := p.Text.String()
 			for i := range p.Parts {
 				text += p.Parts[i].Text.String()
 			}
-			return strings.HasPrefix(text, chat.Mark+": ") || elide.Elided(text)
+			return strings.HasPrefix(text, chat.Mark+": ") || clip.Elided(text)
 		}
 		return false
 	})

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/dryrun"
-	"github.com/oriel-context/oriel/internal/elide"
 	"github.com/oriel-context/oriel/window"
 )
 
@@ -112,7 +112,7 @@ func truncateResult(raw json.RawMessage) (map[string]any, error) {
 		}
 		result.Parts = append(result.Parts, chat.Part{Kind: chat.Text, Text: chat.Quote(b.String())})
 	}
-	short, removed, changed := elide.Result(&result, elide.Head, elide.Tail)
+	short, removed, changed := clip.Result(&result, clip.Head, clip.Tail)
 	got := map[string]any{"changed": changed, "removed_chars": removed, "status": "success", "prefix": nil, "suffix": nil, "images_replaced": 0, "placeholders": []string{}}
 	if short.IsError {
 		got["status"] = "error"
@@ -123,8 +123,8 @@ func truncateResult(raw json.RawMessage) (map[string]any, error) {
 		case result.Parts[i].Kind == chat.Image:
 			got["images_replaced"] = got["images_replaced"].(int) + 1
 			got["placeholders"] = append(got["placeholders"].([]string), text)
-		case got["prefix"] == nil && elide.Elided(text) && !elide.Elided(result.Parts[i].Text.String()):
-			got["prefix"], got["suffix"] = edge(text[:elide.Head]), edge(text[len(text)-elide.Tail:])
+		case got["prefix"] == nil && clip.Elided(text) && !clip.Elided(result.Parts[i].Text.String()):
+			got["prefix"], got["suffix"] = edge(text[:clip.Head]), edge(text[len(text)-clip.Tail:])
 		}
 	}
 	return got, nil
@@ -133,7 +133,7 @@ func truncateResult(raw json.RawMessage) (map[string]any, error) {
 // elisionMarker returns the marker by which our own elisions are recognised.
 func elisionMarker() string {
 	p := chat.Part{Kind: chat.Result, Text: chat.Quote(strings.Repeat("x", 1000))}
-	short, _, _ := elide.Result(&p, 1, 1)
+	short, _, _ := clip.Result(&p, 1, 1)
 	text := short.Text.String()
 	return text[1 : len(text)-1]
 }

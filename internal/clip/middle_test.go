@@ -1,4 +1,4 @@
-package elide
+package clip
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func numbered(n int) string {
 // SPEC A4: head and tail stay, on whole lines; the marker says how much is missing.
 func TestElideKeepsHeadAndTail(t *testing.T) {
 	text := numbered(1000)
-	short, removed := Text(text, 100, countFields)
+	short, removed := Middle(text, 100, countFields)
 	head, tail, missing, ok := parseElision(short, "tokens")
 	if !ok || countFields(short) > 100 || countFields(short) < 90 {
 		t.Fatalf("%d tokens: %s", countFields(short), short)
@@ -40,7 +40,7 @@ func TestElideKeepsHeadAndTail(t *testing.T) {
 	if !strings.Contains(short, "in the history") {
 		t.Errorf("no way back: %s", short)
 	}
-	if again, n := Text(short, 100, countFields); again != short || n != 0 {
+	if again, n := Middle(short, 100, countFields); again != short || n != 0 {
 		t.Errorf("elided twice: %s", again)
 	}
 }
@@ -48,8 +48,8 @@ func TestElideKeepsHeadAndTail(t *testing.T) {
 // SPEC A4: a text that must get smaller still has one marker, for all of it.
 func TestElideAgainCountsOn(t *testing.T) {
 	text := numbered(1000)
-	once, first := Text(text, 200, countFields)
-	twice, second := Text(once, 60, countFields)
+	once, first := Middle(text, 200, countFields)
+	twice, second := Middle(once, 60, countFields)
 	_, _, missing, ok := parseElision(twice, "tokens")
 	if !ok || missing != first+second || strings.Count(twice, stubMark) != 1 || countFields(twice) > 60 {
 		t.Errorf("%d + %d removed:\n%s", first, second, twice)
@@ -60,7 +60,7 @@ func TestElideAgainCountsOn(t *testing.T) {
 func TestElideWithinAnyLimit(t *testing.T) {
 	text := numbered(100)
 	for limit := -1; limit <= 500; limit++ {
-		short, removed := Text(text, limit, countFields)
+		short, removed := Middle(text, limit, countFields)
 		if n := countFields(short); n > max(limit, 0) || removed <= 0 != (limit >= 500) {
 			t.Fatalf("limit %d: %d tokens, %d removed", limit, n, removed)
 		}
@@ -75,11 +75,11 @@ func TestElideProperties(t *testing.T) {
 		text = strings.Repeat(text, rapid.IntRange(1, 40).Draw(t, "times"))
 		count := rapid.SampledFrom([]func(string) int{countFields, utf8.RuneCountInString, bpe.Count}).Draw(t, "count")
 		limit := rapid.IntRange(0, 400).Draw(t, "limit")
-		short, removed := Text(text, limit, count)
+		short, removed := Middle(text, limit, count)
 		if count(short) > limit || !utf8.ValidString(short) || (removed == 0) != (short == text) {
 			t.Fatalf("%d tokens of %d, limit %d, removed %d: %q", count(short), count(text), limit, removed, short)
 		}
-		if again, n := Text(short, limit, count); again != short || n != 0 {
+		if again, n := Middle(short, limit, count); again != short || n != 0 {
 			t.Fatalf("second time: %q", again)
 		}
 		if head, tail, _, ok := parseElision(short, "tokens"); ok && (!strings.HasPrefix(text, head) || !strings.HasSuffix(text, tail)) {
@@ -92,7 +92,7 @@ func TestElideProperties(t *testing.T) {
 func TestElideCountsLittle(t *testing.T) {
 	text := strings.Repeat("abc def ", 1<<18)
 	calls, bytes := 0, 0
-	short, _ := Text(text, 1000, func(s string) int {
+	short, _ := Middle(text, 1000, func(s string) int {
 		calls++
 		bytes += len(s)
 		return countFields(s)
@@ -109,7 +109,7 @@ func TestElideCountsLittle(t *testing.T) {
 func TestElideOfOneLongWord(t *testing.T) {
 	text := strings.Repeat("x", 1<<20)
 	count, calls, bytes := bpe.Count, 0, 0
-	short, _ := Text(text, 1000, func(s string) int {
+	short, _ := Middle(text, 1000, func(s string) int {
 		calls++
 		bytes += len(s)
 		return count(s)
@@ -123,7 +123,7 @@ func TestElideOfOneLongWord(t *testing.T) {
 }
 
 func TestElideHintStaysInTheMarker(t *testing.T) {
-	short, _ := TextHint(numbered(100), 50, countFields, "read [a]\nagain")
+	short, _ := MiddleHint(numbered(100), 50, countFields, "read [a]\nagain")
 	if _, _, _, ok := parseElision(short, "tokens"); !ok || !strings.Contains(short, "read [a  again]") {
 		t.Error(short)
 	}
@@ -177,7 +177,7 @@ func BenchmarkElide(b *testing.B) {
 		b.Run(fmt.Sprintf("%dKiB", kb), func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				Text(text, 4000, nil)
+				Middle(text, 4000, nil)
 			}
 		})
 	}

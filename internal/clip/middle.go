@@ -1,6 +1,4 @@
-// Package elide shortens texts by leaving out their middle. A marker in its place states
-// how much is missing and where to find it.
-package elide
+package clip
 
 import (
 	"bytes"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/bpe"
-	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/voice"
 )
 
@@ -26,7 +23,7 @@ const (
 // stubMark begins every marker.
 const stubMark = voice.Note
 
-// wholeInHistory is the hint of Text.
+// wholeInHistory is the hint of Middle.
 const wholeInHistory = voice.ElidedWhole
 
 // elisionMark matches a marker.
@@ -58,23 +55,23 @@ func findElision(text string) []int {
 	return elisionMark.FindStringSubmatchIndex(text)
 }
 
-// Text shortens a text to at most limit tokens. It keeps the head and the tail, cut
+// Middle shortens a text to at most limit tokens. It keeps the head and the tail, cut
 // between lines if there are line ends nearby, and puts a marker between them that states
 // how much is missing and that the history has it. With little room the marker states only
 // how much is missing; with less, the result is the head alone; with a limit of 0 or less
 // it is empty.
 //
-// Text returns a text that fits as it is. A text that is shortened again has one marker
+// Middle returns a text that fits as it is. A text that is shortened again has one marker
 // with the sum. removed is the number of tokens that this call removed.
 //
-// Text counts the whole text once, and O(log limit) texts of about limit tokens. A nil
+// Middle counts the whole text once, and O(log limit) texts of about limit tokens. A nil
 // count means o200k_base.
-func Text(text string, limit int, count func(string) int) (short string, removed int) {
-	return TextHint(text, limit, count, wholeInHistory)
+func Middle(text string, limit int, count func(string) int) (short string, removed int) {
+	return MiddleHint(text, limit, count, wholeInHistory)
 }
 
-// TextHint is Text with a hint of the caller's in the marker: how to get the whole text.
-func TextHint(text string, limit int, count func(string) int, hint string) (short string, removed int) {
+// MiddleHint is Middle with a hint of the caller's in the marker: how to get the whole text.
+func MiddleHint(text string, limit int, count func(string) int, hint string) (short string, removed int) {
 	if count == nil {
 		count = bpe.Count
 	}
@@ -96,7 +93,7 @@ func TextHint(text string, limit int, count func(string) int, hint string) (shor
 		return s, n
 	}
 	// No room for a marker.
-	head := func(n int) string { return text[:clip.Floor(text, n)] }
+	head := func(n int) string { return text[:Floor(text, n)] }
 	s := head(largest(len(text), limit, func(n int) bool { return count(head(n)) <= limit }))
 	return s, total - count(s)
 }
@@ -167,11 +164,11 @@ func (e *elision) cut(k int) (head, tail string) {
 		t = min(k-h, len(e.tail))
 		h = min(k-t, len(e.head))
 	}
-	head = e.head[:clip.Floor(e.head, h)]
+	head = e.head[:Floor(e.head, h)]
 	if h < len(e.head) {
 		head = head[:lineEnd(head)]
 	}
-	tail = e.tail[clip.Ceil(e.tail, len(e.tail)-t):]
+	tail = e.tail[Ceil(e.tail, len(e.tail)-t):]
 	if t < len(e.tail) {
 		tail = tail[lineStart(tail):]
 	}
