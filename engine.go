@@ -3,7 +3,6 @@ package oriel
 import (
 	"context"
 
-	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/engine"
 	"github.com/oriel-context/oriel/recall"
 )
@@ -12,11 +11,11 @@ import (
 // concurrent use.
 type Engine struct {
 	e *engine.Engine
-	// handle gives Oriel's own programs the calls.
+	// handle gives Oriel's own programs e and its calls.
 	handle
 }
 
-type handle = call.Handle
+type handle = engine.Handle
 
 // Open returns an engine. Close it when it is no longer needed.
 func Open(ctx context.Context, config Config) (*Engine, error) {
@@ -29,7 +28,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 
 // engineOf returns the Engine of an engine, always the same one.
 func engineOf(e *engine.Engine) *Engine {
-	return e.Facade(func() any { return &Engine{e, call.HandleOf(call.Of(e))} }).(*Engine)
+	return e.Facade(func() any { return &Engine{e, engine.HandleOf(e)} }).(*Engine)
 }
 
 // Conversation returns the conversation with an id, a new one if there is none. The same
@@ -51,7 +50,8 @@ func (e *Engine) Conversations(ctx context.Context) ([]string, error) {
 // conversation shares. A caller that still has the conversation may use it; it is empty
 // then.
 func (e *Engine) Delete(ctx context.Context, id string) error {
-	return e.e.Delete(ctx, id)
+	_, err := e.e.Delete(ctx, id)
+	return err
 }
 
 // Recall searches the part of the history of the engine's tenant that w names. It searches

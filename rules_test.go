@@ -464,6 +464,41 @@ func TestPackagesAskTheProtocol(t *testing.T) {
 	})
 }
 
+// Every door searches by Engine.Recall: only an engine has a recall library.
+func TestOnlyTheEngineHasALibrary(t *testing.T) {
+	used := false
+	packages(t, func(dir string, files []string) {
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") || dir == "recall" {
+				continue
+			}
+			set := token.NewFileSet()
+			f, err := parser.ParseFile(set, file, nil, 0)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				s, ok := n.(*ast.SelectorExpr)
+				if !ok || s.Sel.Name != "NewLibrary" {
+					return true
+				}
+				if x, ok := s.X.(*ast.Ident); !ok || x.Name != "recall" {
+					return true
+				}
+				if dir != "internal/engine" {
+					t.Errorf("%s: makes a library: open an engine and search by Engine.Recall", set.Position(n.Pos()))
+				}
+				used = true
+				return true
+			})
+		}
+	})
+	if !used {
+		t.Error("no engine makes a library: name here what it does instead")
+	}
+}
+
 // constants are the names of the protocols' formats in package wire.
 var constants = map[wire.Format]string{wire.Anthropic: "Anthropic", wire.Chat: "Chat", wire.Responses: "Responses"}
 

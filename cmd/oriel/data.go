@@ -360,9 +360,11 @@ func (h *history) withConversation(ctx context.Context, name string, do func(*or
 }
 
 func (h *history) withEngine(ctx context.Context, dir string, s tenantStore, name string, do func(*oriel.Conversation) error) error {
-	engine, err := oriel.Open(ctx, oriel.Config{Dir: dir, Store: s.Store, Tenant: s.tenant, Learnt: learntOf(s.Store, "the database"), NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	engine, err := s.engine(ctx, oriel.Config{
+		Dir: dir, Learnt: learntOf(s.Store, "the database"), NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
 	if err != nil {
-		return &failure{err}
+		return err
 	}
 	c, err := engine.Conversation(ctx, name)
 	if err == nil {
@@ -378,6 +380,26 @@ func (h *history) withEngine(ctx context.Context, dir string, s tenantStore, nam
 		return &failure{err}
 	}
 	return nil
+}
+
+// engine opens the engine on the history of a command. The caller closes it, before the store.
+func (s tenantStore) engine(ctx context.Context, c oriel.Config) (*oriel.Engine, error) {
+	c.Store, c.Tenant = s.Store, s.tenant
+	e, err := oriel.Open(ctx, c)
+	if err != nil {
+		return nil, &failure{err}
+	}
+	return e, nil
+}
+
+// cause returns what made an operation of the engine fail, without what a program that calls
+// it could do.
+func cause(err error) error {
+	var known *oriel.Error
+	if errors.As(err, &known) {
+		return known.Err
+	}
+	return err
 }
 
 // noMessage returns oriel.ErrNoItem in the words of the command line, which calls items of a

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel"
+	inside "github.com/oriel-context/oriel/internal/engine"
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/term"
 )
@@ -64,8 +67,12 @@ list or "last" is not enough.
 			if err := confirmDelete(cmd, yes, question); err != nil {
 				return err
 			}
-			gone, err := s.Delete(cmd.Context(), s.tenant, c.Name, nil)
+			engine, err := s.engine(cmd.Context(), oriel.Config{NoEmbed: true})
 			if err != nil {
+				return err
+			}
+			gone, err := inside.Of(engine).Delete(cmd.Context(), c.Name)
+			if err := errors.Join(err, engine.Close()); err != nil {
 				return &failure{err}
 			}
 			if asJSON {

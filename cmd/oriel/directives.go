@@ -167,9 +167,12 @@ func (o *directivesFlags) find(ctx context.Context, s tenantStore) (*listedDirec
 	if w.Reach != recall.ReachConversation {
 		out.Scope = string(w.Reach)
 	}
-	library := recall.NewLibrary(s, recall.LibraryOptions{})
-	defer library.Close()
-	all, err := report.Directives(ctx, library, w)
+	engine, err := s.engine(ctx, oriel.Config{NoEmbed: true})
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Close()
+	all, err := engine.Directives(ctx, w)
 	if err != nil {
 		return nil, &failure{err}
 	}

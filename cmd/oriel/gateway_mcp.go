@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/mcp"
 	"github.com/oriel-context/oriel/internal/proxy"
@@ -43,8 +42,5 @@ func (g *gateway) mcp(o *gatewayOptions) http.Handler {
 
 // historyOf returns the history of a tenant.
 func (g *gateway) historyOf(tenant string) *mcp.History {
-	e := g.engine.ForTenant(cmp.Or(tenant, timeline.Local))
-	return &mcp.History{Store: g.history, Recall: e.Recall, Directives: e.Directives, Conversation: func(ctx context.Context, _, id string) (*oriel.Conversation, error) {
-		return e.Conversation(ctx, id)
-	}}
+	return &mcp.History{Store: g.history, Engine: g.engine.ForTenant(cmp.Or(tenant, timeline.Local))}
 }

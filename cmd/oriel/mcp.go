@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -13,11 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/mcp"
-	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/term"
-	"github.com/oriel-context/oriel/recall"
-	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
@@ -62,7 +59,7 @@ A proxy serves the same at /oriel/mcp over streamable HTTP.`,
   oriel setup AGENT                   shows how others do
 Ctrl-C ends it`)
 		}
-		h := &mcpHistory{data: data, readOnly: readOnly}
+		h := &mcpHistory{data: data, tenant: tenant, readOnly: readOnly}
 		defer h.shutDown()
 		server := mcp.New(mcp.Options{
 			Open: h.open, Tenant: tenant, Conversation: conversation, Project: workingFolder(), ReadOnly: readOnly, Version: version(),
@@ -81,6 +78,7 @@ Ctrl-C ends it`)
 // before its first call, which may be the first there is.
 type mcpHistory struct {
 	data     *history
+	tenant   string
 	readOnly bool
 
 	mu      sync.Mutex // protects what follows
@@ -109,44 +107,26 @@ func (h *mcpHistory) open(ctx context.Context) (*mcp.History, error) {
 		return nil, err
 	}
 	h.closers = append(h.closers, func() { store.Close() })
-	o := recall.LibraryOptions{OnDemand: searchFor}
+	config := oriel.Config{Learnt: learntOf(store, "the database"), NoEmbed: true, NoEmbedItems: true}
+	if config.Learnt == nil {
+		if config.Dir, err = h.data.folder(); err != nil {
+			return nil, err
+		}
+	}
 	if e, err := embedSettings(); err == nil {
 		if model, closeModel, err := openModel(e, 1); err == nil { // else by words alone
-			o.Model = model
+			config.Embed, config.NoEmbed = model, false
 			h.closers = append(h.closers, closeModel)
 		}
 	}
-	library := recall.NewLibrary(store, o)
-	h.closers = append(h.closers, func() { library.Close() })
-	h.history = &mcp.History{Store: store, Recall: library.Recall, Conversation: h.conversation(store), Directives: func(ctx context.Context, w recall.Where) ([]oriel.Directive, error) {
-		return report.Directives(ctx, library, w)
-	}}
-	return h.history, nil
-}
-
-// conversation returns the function that opens conversations of a store. The engine is
-// opened with the first.
-func (h *mcpHistory) conversation(store timeline.Store) func(context.Context, string, string) (*oriel.Conversation, error) {
-	open := sync.OnceValues(func() (*oriel.Engine, error) {
-		dir, err := h.data.ownFolder()
-		if err != nil {
-			return nil, err
-		}
-		e, err := oriel.Open(context.Background(), oriel.Config{Dir: dir, Store: store, NoEmbed: true, Log: slog.New(slog.DiscardHandler)})
-		if err == nil {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.closers = append(h.closers, func() { e.Close() })
-		}
-		return e, err
-	})
-	return func(ctx context.Context, tenant, name string) (*oriel.Conversation, error) {
-		e, err := open()
-		if err != nil {
-			return nil, err
-		}
-		return e.ForTenant(tenant).Conversation(ctx, name)
+	in := call.With(context.WithoutCancel(ctx), call.Inside{SearchFor: searchFor})
+	engine, err := tenantStore{store, h.tenant}.engine(in, config)
+	if err != nil {
+		return nil, err
 	}
+	h.closers = append(h.closers, func() { engine.Close() })
+	h.history = &mcp.History{Store: store, Engine: engine}
+	return h.history, nil
 }
 
 // shutDown closes everything in reverse order.

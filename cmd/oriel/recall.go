@@ -12,6 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/call"
+	inside "github.com/oriel-context/oriel/internal/engine"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/term"
@@ -196,7 +199,7 @@ const (
 	storeFor = time.Second
 )
 
-// find builds an index over the history that o names and searches it.
+// find searches the history that o names.
 func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (found, error) {
 	ctx := cmd.Context()
 	where, err := o.where(ctx, s)
@@ -207,11 +210,12 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 		return found{}, err
 	}
 	var failed atomic.Pointer[error]
-	options := recall.LibraryOptions{Report: func(err error) {
+	in := call.Inside{RecallFailed: func(err error) {
 		if !errors.Is(err, recall.ErrExtract) { // it finds the same without them
 			failed.CompareAndSwap(nil, &err)
 		}
 	}}
+	config := oriel.Config{NoEmbed: true, NoEmbedItems: true}
 	if recall.Mode(o.mode) != recall.Keyword {
 		e, err := embedSettings()
 		if err != nil {
@@ -222,19 +226,22 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 			return found{}, err
 		}
 		defer closeModel()
-		options.Model = model
+		config.Embed, config.NoEmbed = model, false
 		if !o.complete {
-			options.OnDemand = embedFor
+			in.SearchFor = embedFor
 		}
 	}
 	forPeople := !o.json && !cmd.Flags().Changed("budget")
 	if forPeople { // who see no tokens: counting them takes a sixth of the time
-		options.Count = func(text string) int { return len(text)/bytesPerToken + 1 }
+		config.Count = func(text string) int { return len(text)/bytesPerToken + 1 }
 	}
-	library := recall.NewLibrary(s.Store, options)
-	defer library.Close()
-	if options.Model != nil && o.complete {
-		if err := embedAll(cmd, library, where); err != nil {
+	engine, err := s.engine(call.With(ctx, in), config)
+	if err != nil {
+		return found{}, err
+	}
+	defer engine.Close()
+	if !config.NoEmbed && o.complete {
+		if err := embedAll(cmd, engine, where); err != nil {
 			return found{}, &failure{err}
 		}
 	}
@@ -247,12 +254,12 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 	}
 	p := term.NewProgress(cmd.ErrOrStderr(), "searching")
 	p.Watch(func() (done, total int64) { return 0, 0 }) // it ends by itself
-	r, err := library.Recall(ctx, where, query, ask)
+	r, err := engine.Recall(ctx, where, query, ask)
 	p.End()
 	stored, cancel := context.WithTimeout(ctx, storeFor)
-	_ = library.Wait(stored) // what is not stored by then is stored by a later search
+	_ = engine.Wait(stored) // what is not stored by then is stored by a later search
 	cancel()
-	st := library.Stats()
+	st := inside.Of(engine).Recalled()
 	if why := failed.Load(); err == nil && why != nil && !o.complete {
 		if st.Made == 0 {
 			return found{}, &failure{*why} // none can be made: --mode keyword needs none
@@ -264,7 +271,7 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 	}
 	out := newFound(r, where.Conversation)
 	out.Embedded = st.Made
-	if options.Model != nil {
+	if !config.NoEmbed {
 		out.Unembedded = st.Passages - st.Embedded
 	}
 	return out, nil
@@ -282,30 +289,31 @@ func newFound(r *recall.Result, own string) found {
 
 // embedAll waits until all that is searched has vectors, which a search alone
 // does not.
-func embedAll(cmd *cobra.Command, library *recall.Library, where recall.Where) error {
+func embedAll(cmd *cobra.Command, engine *oriel.Engine, where recall.Where) error {
 	p := term.NewProgress(cmd.ErrOrStderr(), "embedding")
 	p.Things = true
 	p.Watch(func() (done, total int64) {
-		n := library.Stats()
+		n := inside.Of(engine).Recalled()
 		return int64(n.Embedded), int64(n.Passages)
 	})
 	defer p.End()
-	if _, _, err := library.Directives(cmd.Context(), where); err != nil {
-		return err
+	_, err := engine.Directives(cmd.Context(), where) // which reads all of it
+	read := err == nil
+	if read {
+		err = engine.Wait(cmd.Context())
 	}
-	err := library.Wait(cmd.Context())
-	n := library.Stats()
+	n := inside.Of(engine).Recalled()
 	switch {
 	case err == nil:
 	case cmd.Context().Err() != nil:
 		p.End()
 		return fmt.Errorf("stopped; %s of %s passages have vectors: run it again to continue", term.Thousands(n.Embedded), term.Thousands(n.Passages))
-	case n.Embedded == n.Passages:
+	case read && n.Embedded == n.Passages:
 		p.End()
-		notKept(cmd, err)
+		notKept(cmd, cause(err))
 		return nil
 	}
-	return err
+	return cause(err)
 }
 
 // notKept notes on standard error that vectors were made and could not be stored.

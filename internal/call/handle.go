@@ -1,6 +1,9 @@
 package call
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Handle is embedded in an engine that has an Engine, so that Of finds it.
 type Handle struct{ engine *Engine }
@@ -27,6 +30,13 @@ type Inside struct {
 	// Stages, if set, receives how long the engine worked on each part of a call, as soon
 	// as that part has ended. It must return quickly and not call the engine.
 	Stages func(Stage)
+	// SearchFor, if it is not 0, is how long a search makes the vectors that it needs most,
+	// and none are made in the background: recall.LibraryOptions.OnDemand. It suits a program
+	// that ends after a few searches.
+	SearchFor time.Duration
+	// RecallFailed, if set, receives the failures of recall's background work instead of
+	// Config.Log. Several goroutines may call it at the same time.
+	RecallFailed func(error)
 }
 
 type insideKey struct{}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/oriel-context/oriel/embed"
@@ -182,7 +183,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	if err := e.openStore(ctx); err != nil {
 		return nil, e.storeError(ctx, strings.TrimSpace(op+" "+config.Dir), "", err)
 	}
-	e.openLibrary()
+	e.openLibrary(call.InsideOf(ctx))
 	e.openCalls(ctx)
 	return e, nil
 }
@@ -221,8 +222,9 @@ func (e *Engine) complete() error {
 		e.allowed = budget.Allowed
 	}
 	if c.Count == nil {
-		counter := token.NewCounter(model, token.Options{})
-		c.Count = func(s string) int { return counter.Text(s).Tokens }
+		// What counts nothing does not read the table of an encoding.
+		counter := sync.OnceValue(func() *token.Counter { return token.NewCounter(model, token.Options{}) })
+		c.Count = func(s string) int { return counter().Text(s).Tokens }
 	}
 	return nil
 }

@@ -227,7 +227,7 @@ func TestReachIsOptIn(t *testing.T) {
 		t.Errorf("%+v, %v", hits, err)
 	}
 	// What is deleted is found no more.
-	if err := ours.Delete(ctx, "sibling"); err != nil {
+	if _, err := ours.Delete(ctx, "sibling"); err != nil {
 		t.Fatal(err)
 	}
 	if hits, err := c.Recall(ctx, portAsked, RecallOptions{Reach: recall.ReachProject, Floor: .5}); err != nil || len(hits.Passages) > 0 {

@@ -320,7 +320,7 @@ func TestTwoEnginesShareAConversation(t *testing.T) {
 		}
 		same("changed")
 	}
-	if err := both[0].engine.Delete(ctx, "c"); err != nil {
+	if _, err := both[0].engine.Delete(ctx, "c"); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range both {
@@ -627,8 +627,12 @@ func TestDeletedConversationsBeginAnew(t *testing.T) {
 	ctx := t.Context()
 	c := open(t, Config{MaxItems: 2})
 	add(t, c, Item{Content: "a", Flags: []items.Flag{"starred"}}, Item{Content: "b"}, Item{Content: "c"})
-	if err := c.engine.Delete(ctx, "c"); err != nil {
+	gone, err := c.engine.Delete(ctx, "c")
+	if err != nil {
 		t.Fatal(err)
+	}
+	if gone.Messages != 3 || gone.Contents != 3 || gone.Bytes == 0 {
+		t.Errorf("gone: %+v", gone)
 	}
 	if names, err := c.engine.Conversations(ctx); err != nil || len(names) != 0 {
 		t.Errorf("%v: %v", names, err)
@@ -640,7 +644,7 @@ func TestDeletedConversationsBeginAnew(t *testing.T) {
 	if plans, err := c.Plans(ctx, 0); err != nil || len(plans) != 0 || !cmp.Equal(inView(t, c), []int64{1}) {
 		t.Errorf("%v: %v", plans, err)
 	}
-	if err := c.engine.Delete(ctx, "nobody"); !errors.Is(err, timeline.ErrNoConversation) {
+	if _, err := c.engine.Delete(ctx, "nobody"); !errors.Is(err, timeline.ErrNoConversation) {
 		t.Error(err)
 	}
 }
@@ -655,7 +659,7 @@ func TestTenantsShareNothing(t *testing.T) {
 	if s, err := bob.Status(t.Context()); err != nil || s.History != 0 {
 		t.Errorf("%+v: %v", s, err)
 	}
-	if err := bob.engine.Delete(t.Context(), "c"); !errors.Is(err, timeline.ErrNoConversation) {
+	if _, err := bob.engine.Delete(t.Context(), "c"); !errors.Is(err, timeline.ErrNoConversation) {
 		t.Error(err)
 	}
 }

@@ -49,7 +49,7 @@ func TestConversationsOfTenantsAreApart(t *testing.T) {
 	if names, err := e.Conversations(ctx); err != nil || len(names) != 1 {
 		t.Errorf("%v, %v", names, err)
 	}
-	if err := e.Delete(ctx, "c"); err != nil {
+	if _, err := e.Delete(ctx, "c"); err != nil {
 		t.Fatal(err)
 	}
 	if items, err := other.Items(ctx, 0); err != nil || len(items) != 1 {

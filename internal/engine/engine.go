@@ -118,10 +118,15 @@ func (e *Engine) prune(ctx context.Context) error {
 }
 
 // openLibrary prepares recall. It reads nothing and loads no model before they are needed.
-func (e *Engine) openLibrary() {
-	o := recall.LibraryOptions{Model: e.config.Embed, Memory: e.config.RecallMemory, Count: e.config.Count, Report: func(err error) {
-		e.config.Log.Warn("recall failed in the background; it is tried again with a later call", "error", err)
-	}}
+func (e *Engine) openLibrary(in call.Inside) {
+	o := recall.LibraryOptions{
+		Model: e.config.Embed, Memory: e.config.RecallMemory, Count: e.config.Count, OnDemand: in.SearchFor, Report: in.RecallFailed,
+	}
+	if o.Report == nil {
+		o.Report = func(err error) {
+			e.config.Log.Warn("recall failed in the background; it is tried again with a later call", "error", err)
+		}
+	}
 	switch {
 	case e.config.NoEmbed:
 		o.Model = nil
@@ -220,11 +225,11 @@ func (e *Engine) Conversations(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// Delete implements oriel.Engine.Delete.
-func (e *Engine) Delete(ctx context.Context, id string) error {
+// Delete implements oriel.Engine.Delete. It returns what is gone.
+func (e *Engine) Delete(ctx context.Context, id string) (timeline.Deleted, error) {
 	const op = "delete"
 	if err := e.enter(ctx, nil); err != nil {
-		return &fault.Error{Op: op, Conversation: id, Err: err}
+		return timeline.Deleted{}, &fault.Error{Op: op, Conversation: id, Err: err}
 	}
 	e.mu.Lock()
 	c := e.conversations[conversationKey{e.config.Tenant, id}].Value()
@@ -239,11 +244,12 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 		c.loaded = nil
 		c.hasItems.Store(false)
 	}
-	if _, err := e.store.Delete(ctx, e.config.Tenant, id, nil); err != nil {
-		return e.storeError(ctx, op, id, err)
+	gone, err := e.store.Delete(ctx, e.config.Tenant, id, nil)
+	if err != nil {
+		return gone, e.storeError(ctx, op, id, err)
 	}
 	e.library.Forget(e.config.Tenant, id)
-	return nil
+	return gone, nil
 }
 
 // Wait implements oriel.Engine.Wait.

@@ -224,7 +224,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			return err
 		}(), fault.ErrConfig, "Floor of -Inf"},
 		{"long id", func() error { _, err := c.engine.Conversation(ctx, words(500)); return err }(), fault.ErrConfig, "an id of 2499 bytes"},
-		{"delete", c.engine.Delete(ctx, "nobody"), timeline.ErrNoConversation, `delete in conversation "nobody": no such conversation`},
+		{"delete", func() error { _, err := c.engine.Delete(ctx, "nobody"); return err }(), timeline.ErrNoConversation, `delete in conversation "nobody": no such conversation`},
 		{"own id", func() error { _, _, err := c.Add(ctx, Item{ID: 9}); return err }(), fault.ErrItem, `add item in conversation "c": not a valid item: it has the id 9; leave ID 0`},
 		{"tokens of an item", func() error { _, _, err := c.Add(ctx, Item{Tokens: -9}); return err }(), fault.ErrItem, "it has -9 tokens; leave Tokens 0"},
 		{"item", func() error { _, err := c.Item(ctx, 4); return err }(), fault.ErrNoItem, `read item 4 in conversation "c": no such item; there are items 1 to 3`},
@@ -267,7 +267,7 @@ func TestEndedContextsAndEnginesChangeNothing(t *testing.T) {
 		_, errs["resize"] = c.Resize(ctx, 1)
 		_, errs["conversation"] = c.engine.Conversation(ctx, "c")
 		_, errs["conversations"] = c.engine.Conversations(ctx)
-		errs["delete"] = c.engine.Delete(ctx, "c")
+		_, errs["delete"] = c.engine.Delete(ctx, "c")
 		return errs
 	}
 	for name, err := range calls(ended) {

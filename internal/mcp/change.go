@@ -29,7 +29,7 @@ func (t *tools) change(ctx context.Context, r *request, name string) (*oriel.Con
 	if err != nil {
 		return nil, err
 	}
-	return r.Conversation(ctx, t.o.Tenant, c.Name)
+	return r.Engine.Conversation(ctx, c.Name)
 }
 
 func (t *tools) pin(ctx context.Context, r *request, in *pinInput) (*pinOutput, error) {

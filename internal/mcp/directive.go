@@ -62,7 +62,7 @@ func (t *tools) directives(ctx context.Context, r *request, in *directivesInput)
 	if err != nil {
 		return nil, err
 	}
-	all, err := r.Directives(ctx, w)
+	all, err := r.Engine.Directives(ctx, w)
 	if err != nil {
 		return nil, err
 	}

@@ -43,12 +43,7 @@ func openWorld(t *testing.T, store timeline.Store, tenant string) *world {
 }
 
 func (w *world) open(context.Context) (*mcp.History, error) {
-	return &mcp.History{Store: w.store, Recall: w.engine.Recall, Directives: w.engine.Directives, Conversation: func(ctx context.Context, tenant, name string) (*oriel.Conversation, error) {
-		if tenant != w.tenant {
-			return nil, fmt.Errorf("asked for tenant %q", tenant)
-		}
-		return w.engine.Conversation(ctx, name)
-	}}, nil
+	return &mcp.History{Store: w.store, Engine: w.engine}, nil
 }
 
 // say adds items to a conversation, an hour apart.

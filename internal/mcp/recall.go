@@ -192,7 +192,7 @@ func (s *search) inWindow(hits []report.Hit) (ids []int64) {
 // left out.
 func (s *search) hits(ctx context.Context, budget int) (hits []report.Hit, tokens int, err error) {
 	s.options.Budget = budget
-	found, err := s.Recall(ctx, s.where, s.query, s.options)
+	found, err := s.Engine.Recall(ctx, s.where, s.query, s.options)
 	if err != nil {
 		return nil, 0, err
 	}

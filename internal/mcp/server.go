@@ -14,19 +14,14 @@ import (
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/voice"
-	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 )
 
 // History is what the tools read and change.
 type History struct {
 	Store timeline.Store
-	// Recall searches the store.
-	Recall func(ctx context.Context, w recall.Where, query string, o recall.RecallOptions) (*recall.Result, error)
-	// Directives returns the standing instructions in a part of the store.
-	Directives func(ctx context.Context, w recall.Where) ([]oriel.Directive, error)
-	// Conversation returns an existing conversation of a tenant, to change it.
-	Conversation func(ctx context.Context, tenant, name string) (*oriel.Conversation, error)
+	// Engine is that of the client's tenant, on the same store.
+	Engine *oriel.Engine
 }
 
 // Options configures a server.
