@@ -76,6 +76,6 @@ func (d *hitDrawing) neighbour(lines []string, m *report.Message) []string {
 	if width == 0 {
 		width = 200
 	}
-	line := fmt.Sprintf("%s%d  %s  %s", margin, m.ID, term.OneLine(m.By(), 20), term.OneLine(m.Text, width))
+	line := fmt.Sprintf("%s%d  %s  %s", margin, m.ID, term.OneLine(m.By, 20), term.OneLine(m.Text, width))
 	return append(lines, d.screen.Style.Code("2", term.Clip(line, width))+"\n")
 }

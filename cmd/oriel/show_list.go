@@ -33,13 +33,19 @@ func newMessageList(out io.Writer, c *report.Conversation, o *showFlags, sc term
 	return l
 }
 
+// messageWithText is a message as --json has it.
+type messageWithText struct {
+	*report.Message
+	Text string `json:"text"`
+}
+
 func (l *messageList) add(m *report.Message) error {
 	if l.flags.json {
 		if l.n++; l.n > 1 {
 			l.out.WriteByte(',')
 		}
 		var b bytes.Buffer
-		if err := printJSON(&b, m); err != nil {
+		if err := printJSON(&b, messageWithText{m, m.Text}); err != nil {
 			return err
 		}
 		_, err := l.out.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
@@ -85,9 +91,9 @@ func (l *messageList) row(m *report.Message) error {
 		tokens = ""
 	}
 	words := cmp.Or(term.OneLine(m.Words(), max(120, l.screen.Width)), "(empty)")
-	line := fmt.Sprintf("%6d%s %s  %-9s %7s  ", m.ID, pin, at.Format("15:04:05"), term.OneLine(m.By(), 9), tokens)
+	line := fmt.Sprintf("%6d%s %s  %-9s %7s  ", m.ID, pin, at.Format("15:04:05"), term.OneLine(m.By, 9), tokens)
 	if l.screen.Width > 0 {
-		line = fmt.Sprintf("%5d%s %s %-9s %6s  ", m.ID, pin, at.Format("15:04"), term.OneLine(m.By(), 9), tokens)
+		line = fmt.Sprintf("%5d%s %s %-9s %6s  ", m.ID, pin, at.Format("15:04"), term.OneLine(m.By, 9), tokens)
 		line += term.Clip(words, l.screen.Width-term.Cells(line))
 	} else {
 		line += term.OneLine(words, 120)

@@ -26,7 +26,7 @@ var (
 // it draws only the first and last lines of long results and arguments of tools, unless full
 // is set.
 func wholeMessage(out io.Writer, m *report.Message, sc term.Screen, full bool) error {
-	lines := []string{sc.Style.Code(byColour(m.By()), messageHead(m, sc.Width))}
+	lines := []string{sc.Style.Code(byColour(m.By), messageHead(m, sc.Width))}
 	switch {
 	case m.Chat == nil:
 		lines = append(lines, term.Markdown(m.Text, sc)...)
@@ -50,7 +50,7 @@ func messageHead(m *report.Message, width int) string {
 	if m.Role == timeline.RoleMeta {
 		tokens = "not a message"
 	}
-	who, at := fmt.Sprintf("%d  %s  ", m.ID, term.OneLine(m.By(), 20)), m.Time.Local()
+	who, at := fmt.Sprintf("%d  %s  ", m.ID, term.OneLine(m.By, 20)), m.Time.Local()
 	for _, rest := range []string{
 		at.Format("2 Jan 2006 15:04:05") + "  " + tokens + pin,
 		at.Format("2 Jan 15:04") + "  " + tokens + pin,

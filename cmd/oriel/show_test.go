@@ -18,7 +18,7 @@ func plainScreen(width int) term.Screen { return term.Screen{Width: width} }
 
 // The head of a message is one line on a terminal of any width.
 func TestTheHeadOfAMessageFitsTheWidth(t *testing.T) {
-	m := &report.Message{ID: 1234, Role: "assistant", Tokens: 12345, Pinned: true, Time: time.Date(2026, 11, 16, 15, 4, 5, 0, time.Local)}
+	m := &report.Message{ID: 1234, Role: "assistant", By: "assistant", Tokens: 12345, Pinned: true, Time: time.Date(2026, 11, 16, 15, 4, 5, 0, time.Local)}
 	for width, want := range map[int]string{
 		0:  "1234  assistant  16 Nov 2026 15:04:05  12,345 tokens, pinned",
 		80: "1234  assistant  16 Nov 2026 15:04:05  12,345 tokens, pinned",
@@ -42,7 +42,7 @@ func shownMessage(t *testing.T, raw string, sc term.Screen, full bool) string {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := wholeMessage(&b, &report.Message{ID: 7, Role: "assistant", Chat: &c}, sc, full); err != nil {
+	if err := wholeMessage(&b, &report.Message{ID: 7, Role: "assistant", By: "assistant", Chat: &c}, sc, full); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.SplitSeq(b.String(), "\n") {
@@ -96,7 +96,7 @@ func TestLongResultsAreFolded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &report.Message{ID: 7, Role: "user", Chat: &c}
+	m := &report.Message{ID: 7, Role: "user", By: "tool", Chat: &c}
 	for _, k := range []struct {
 		name   string
 		screen term.Screen

@@ -15,16 +15,8 @@ import (
 
 // message is a message whole, and what became of it at a call.
 type message struct {
-	ID       int64     `json:"id"`
-	Time     time.Time `json:"time"`
-	Role     string    `json:"role"`
-	By       string    `json:"by"`
-	Tokens   int       `json:"tokens"`
-	Pinned   bool      `json:"pinned"`
-	Format   string    `json:"format"`
-	Ref      string    `json:"ref,omitempty"`
-	Variants int       `json:"variants,omitempty"`
-	Parts    []part    `json:"parts"`
+	report.Message
+	Parts []part `json:"parts"`
 	// Cut reports that texts are cut.
 	Cut     bool           `json:"cut,omitempty"`
 	Verdict window.Verdict `json:"verdict,omitempty"`
@@ -197,10 +189,9 @@ func (q *request) readMessages(ctx context.Context, v *view, first, last int64, 
 		}
 	}
 	return r.Read(ctx, first, last, func(m *report.Message) error {
-		out := message{
-			ID: m.ID, Time: m.Time, Role: m.Role, By: m.By(), Tokens: m.Tokens, Pinned: m.Pinned, Format: m.Format, Ref: m.Ref, Variants: m.Variants,
-		}
+		out := message{Message: *m}
 		out.Parts, out.Cut = partsOf(m, most)
+		out.Text, out.Chat = "", nil // they are not kept for an answer
 		if b := verdicts[m.ID]; b != nil && (v.call == nil || m.ID <= v.call.Last) {
 			out.Verdict, out.Reason, out.Plan = b.Verdict, b.Reason, v.plan.ID
 		}

@@ -87,7 +87,7 @@ func (t *tools) messages(ctx context.Context, r *request, c *timeline.Conversati
 			length = len(text)
 			text = text[clip.Ceil(text, min(offset, len(text))):]
 		}
-		by, quoted := m.By(), quote.Text("", text)
+		by, quoted := m.By, quote.Text("", text)
 		if m.Role == string(chat.User) { // a page in it is not the user's
 			first, lines := recall.QuoteMixed(by, m.Text)
 			switch mixed := lines != "" && (first != by || strings.Contains(lines, "\n"+string(chat.Tool)+">")); {

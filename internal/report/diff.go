@@ -134,7 +134,7 @@ func messagePart(counter *token.Counter, format wire.Format, m *chat.Message, at
 	if bare, _, err := wire.StripCacheMarks(format, raw); err == nil {
 		raw = bare
 	}
-	return bodyPart{sum: timeline.HashOf(compacted(raw)), at: at, role: (&Message{Role: string(m.Role), Chat: m}).By(), text: timeline.Words(m), tokens: Tokens(counter, m), lines: func() []string { return jsonLines(raw) }, message: m}
+	return bodyPart{sum: timeline.HashOf(compacted(raw)), at: at, role: speaker(string(m.Role), m), text: timeline.Words(m), tokens: Tokens(counter, m), lines: func() []string { return jsonLines(raw) }, message: m}
 }
 
 // compacted returns JSON without white space between its values, which makes no difference.

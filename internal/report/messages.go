@@ -10,31 +10,34 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// Message is a message as a person is shown it. Its JSON form is that of oriel show --json.
+// Message is a message as a person is shown it. Its JSON form is that of the API and of oriel show.
+// The API adds its parts and what became of it, oriel show its whole text.
 type Message struct {
-	ID     int64     `json:"id"`
-	Time   time.Time `json:"time"`
-	Role   string    `json:"role"`
-	Tokens int       `json:"tokens"` // of its own text, by o200k_base
-	Pinned bool      `json:"pinned"`
-	Format string    `json:"format"`
-	Ref    string    `json:"ref,omitempty"`
+	ID   int64     `json:"id"`
+	Time time.Time `json:"time"`
+	Role string    `json:"role"`
+	// By is who speaks: the role, or "tool" for a message that only has what tools returned.
+	By     string `json:"by"`
+	Tokens int    `json:"tokens"` // of its own text, by o200k_base
+	Pinned bool   `json:"pinned"`
+	Format string `json:"format"`
+	Ref    string `json:"ref,omitempty"`
 	// Variants is in how many further forms the message came.
 	Variants int    `json:"variants,omitempty"`
-	Text     string `json:"text"`
+	Text     string `json:"-"`
 
 	// Chat has the message's parts; nil for a line that an agent wrote for itself.
 	Chat *chat.Message `json:"-"`
 }
 
-// By names who speaks: the role, or "tool" for a message that only has what tools returned.
-func (m *Message) By() string {
-	if m.Chat == nil || m.Chat.Role != chat.User || len(m.Chat.Parts) == 0 {
-		return m.Role
+// speaker returns who speaks in a message of a role; c is nil if it is not one of a chat.
+func speaker(role string, c *chat.Message) string {
+	if c == nil || c.Role != chat.User || len(c.Parts) == 0 {
+		return role
 	}
-	for i := range m.Chat.Parts {
-		if m.Chat.Parts[i].Kind != chat.Result {
-			return m.Role
+	for i := range c.Parts {
+		if c.Parts[i].Kind != chat.Result {
+			return role
 		}
 	}
 	return string(chat.Tool)
@@ -44,7 +47,7 @@ func (m *Message) By() string {
 // what programs put beside them, or else its text.
 func (m *Message) Words() string {
 	if m.Chat != nil && m.Chat.Role == chat.User {
-		if own := personal(m.Chat); strings.TrimSpace(own) != "" && m.By() != string(chat.Tool) {
+		if own := personal(m.Chat); strings.TrimSpace(own) != "" && m.By != string(chat.Tool) {
 			return own
 		}
 	}
@@ -81,6 +84,7 @@ func (r *Reader) Read(ctx context.Context, first, last int64, visit func(*Messag
 		if c, err := e.Chat(); err == nil {
 			m.Tokens, m.Chat = Tokens(r.counter, &c), &c
 		}
+		m.By = speaker(m.Role, m.Chat)
 		return visit(&m)
 	})
 }

@@ -270,10 +270,10 @@ func Spans(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 		if b == nil {
 			return nil
 		}
-		m := Message{Role: e.Role}
+		by := e.Role
 		said := ""
 		if read, err := e.Chat(); err == nil {
-			m.Chat = &read
+			by = speaker(by, &read)
 			if read.Role == chat.User {
 				said = strings.TrimSpace(strings.Join(read.Words(), " "))
 			}
@@ -284,7 +284,7 @@ func Spans(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 			if words == "" {
 				words = e.Text()
 			}
-			spans = append(spans, Span{First: b.ID, Verdict: b.Verdict, Reason: b.Reason, Role: m.By(), Words: Line(words, maxWords)})
+			spans = append(spans, Span{First: b.ID, Verdict: b.Verdict, Reason: b.Reason, Role: by, Words: Line(words, maxWords)})
 			n++
 		}
 		spans[n].Last = b.ID
