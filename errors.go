@@ -1,6 +1,6 @@
 package oriel
 
-import "github.com/oriel-context/oriel/internal/fault"
+import "github.com/oriel-context/oriel/internal/engine/fault"
 
 // Causes of an *Error, and what other functions return.
 var (

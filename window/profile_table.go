@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	nearest "github.com/oriel-context/oriel/internal/near"
 	"github.com/oriel-context/oriel/internal/number"
+	nearest "github.com/oriel-context/oriel/internal/settings/near"
 )
 
 // ProfileTable holds the built-in profiles and a caller's own (SPEC B4). A nil

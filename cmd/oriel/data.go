@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/near"
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/settings/near"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"

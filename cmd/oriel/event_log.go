@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/lines"
+	"github.com/oriel-context/oriel/internal/term/lines"
 )
 
 // eventLog writes events to a file or a pipe, one line of JSON each. A full

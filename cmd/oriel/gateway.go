@@ -9,9 +9,9 @@ import (
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/metrics"
+	"github.com/oriel-context/oriel/internal/metrics/tracing"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
-	"github.com/oriel-context/oriel/internal/tracing"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )

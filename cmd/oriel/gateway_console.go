@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/oriel-context/oriel/internal/api"
+	"github.com/oriel-context/oriel/internal/api/console"
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/console"
 	"github.com/oriel-context/oriel/internal/mcp"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/timeline"

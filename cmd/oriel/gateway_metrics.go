@@ -7,8 +7,8 @@ import (
 
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/metrics"
+	"github.com/oriel-context/oriel/internal/metrics/tracing"
 	"github.com/oriel-context/oriel/internal/proxy"
-	"github.com/oriel-context/oriel/internal/tracing"
 )
 
 // watch has the metrics read the state of the gateway at every scrape.

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/lines"
+	"github.com/oriel-context/oriel/internal/term/lines"
 )
 
 // logLines returns a writer of log lines to w that never blocks a call: lines

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/condense"
-	"github.com/oriel-context/oriel/internal/fault"
+	"github.com/oriel-context/oriel/internal/engine/fault"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/view"

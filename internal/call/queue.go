@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/oriel-context/oriel/internal/fault"
+	"github.com/oriel-context/oriel/internal/engine/fault"
 )
 
 // queue runs jobs in the background: jobs of the same key one after the other in their

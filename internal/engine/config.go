@@ -13,8 +13,8 @@ import (
 
 	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/engine/fault"
 	"github.com/oriel-context/oriel/internal/event"
-	"github.com/oriel-context/oriel/internal/fault"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/fault"
+	"github.com/oriel-context/oriel/internal/engine/fault"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 )

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oriel-context/oriel/internal/engine/fault"
 	"github.com/oriel-context/oriel/internal/event"
-	"github.com/oriel-context/oriel/internal/fault"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 )

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/fault"
+	"github.com/oriel-context/oriel/internal/engine/fault"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/engine/fault"
 	"github.com/oriel-context/oriel/internal/event"
-	"github.com/oriel-context/oriel/internal/fault"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/recall"

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/oriel-context/oriel/condense"
+	"github.com/oriel-context/oriel/internal/engine/fault"
 	"github.com/oriel-context/oriel/internal/event"
-	"github.com/oriel-context/oriel/internal/fault"
 )
 
 // summarise has a model write what a digest says, if one is configured, and nobody waits:

@@ -13,7 +13,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/clip"
-	"github.com/oriel-context/oriel/internal/fault"
+	"github.com/oriel-context/oriel/internal/engine/fault"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/window"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/fault"
+	"github.com/oriel-context/oriel/internal/engine/fault"
 	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/items"
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/oriel-context/oriel/internal/fault"
+	"github.com/oriel-context/oriel/internal/engine/fault"
 	"github.com/oriel-context/oriel/internal/send"
 	"github.com/oriel-context/oriel/internal/test/pgtest"
 	"github.com/oriel-context/oriel/items"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/oriel-context/oriel/embed"
 	"github.com/oriel-context/oriel/embed/minilm"
-	"github.com/oriel-context/oriel/internal/fault"
+	"github.com/oriel-context/oriel/internal/engine/fault"
 )
 
 // builtinModel is all-MiniLM-L6-v2. It is loaded at its first use, so that an engine

@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"github.com/oriel-context/oriel/internal/fault"
+	"github.com/oriel-context/oriel/internal/engine/fault"
 	"github.com/oriel-context/oriel/recall"
 )
 

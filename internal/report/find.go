@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/clip"
-	"github.com/oriel-context/oriel/internal/near"
+	"github.com/oriel-context/oriel/internal/settings/near"
 	"github.com/oriel-context/oriel/timeline"
 )
 

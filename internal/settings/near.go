@@ -6,7 +6,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/oriel-context/oriel/internal/near"
+	"github.com/oriel-context/oriel/internal/settings/near"
 )
 
 // unknownKey is the error for a key that does not exist.

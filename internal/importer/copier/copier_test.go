@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/copier"
+	"github.com/oriel-context/oriel/internal/importer/copier"
 	"github.com/oriel-context/oriel/internal/test/pgtest"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"

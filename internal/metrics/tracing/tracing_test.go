@@ -18,9 +18,9 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/metrics/tracing"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
-	"github.com/oriel-context/oriel/internal/tracing"
 )
 
 // door is a proxy with an engine and a tracer before a fake model.
