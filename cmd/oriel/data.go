@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -169,35 +168,6 @@ func (h *history) ownFolder() (string, error) {
 	return dir, nil
 }
 
-// userFolder returns the default data folder.
-func userFolder() (string, error) {
-	dir, err := userData(runtime.GOOS, os.Getenv, os.UserHomeDir)
-	if err != nil {
-		return "", fmt.Errorf("no folder for the history: %w: give --data or set ORIEL_DATA", err)
-	}
-	return dir, nil
-}
-
-// userData returns the folder in which programs of a system keep a user's
-// data.
-func userData(system string, env func(string) string, home func() (string, error)) (string, error) {
-	switch system {
-	case "windows":
-		if dir := env("LocalAppData"); dir != "" {
-			return filepath.Join(dir, "oriel"), nil
-		}
-		return "", errors.New("%LocalAppData% is not set")
-	case "darwin", "ios":
-		dir, err := home()
-		return filepath.Join(dir, "Library", "Application Support", "oriel"), err
-	}
-	if dir := env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "oriel"), nil
-	}
-	dir, err := home()
-	return filepath.Join(dir, ".local", "share", "oriel"), err
-}
-
 // errNoHistory: nothing has been stored in the data folder.
 var errNoHistory = errors.New("no history yet")
 
@@ -212,22 +182,11 @@ func (h *history) file() (string, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w in %s: oriel import brings one in, --data names another folder", errNoHistory, dir)
 	} else if errors.Is(err, fs.ErrPermission) {
-		return "", anothersFolder(dir)
+		return "", &failure{anothersFolder(dir)}
 	} else if err != nil {
 		return "", &failure{err}
 	}
 	return path, nil
-}
-
-// isAnothers reports whether this user may not look into a data folder.
-func isAnothers(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "oriel.db"))
-	return errors.Is(err, fs.ErrPermission)
-}
-
-// anothersFolder returns the error for a data folder that this user may not read.
-func anothersFolder(dir string) error {
-	return &failure{fmt.Errorf("%s cannot be read: permission denied: it belongs to another user; --data names another folder", dir)}
 }
 
 // open opens an existing history.
@@ -261,7 +220,7 @@ func (h *history) open(ctx context.Context, o sqlite.Options) (timeline.Store, e
 // for a command that only reads, if this user may write.
 func openFolder(ctx context.Context, dir string, o sqlite.Options) (*sqlite.Store, error) {
 	if isAnothers(dir) {
-		return nil, anothersFolder(dir)
+		return nil, &failure{anothersFolder(dir)}
 	}
 	store, err := sqlite.Open(ctx, dir, o)
 	if !errors.Is(err, timeline.ErrOlder) {
@@ -275,6 +234,33 @@ func openFolder(ctx context.Context, dir string, o sqlite.Options) (*sqlite.Stor
 		return nil, err
 	}
 	return sqlite.Open(ctx, dir, o)
+}
+
+// place returns where a server keeps the history and what else it keeps.
+func (h *history) place() (p Place, err error) {
+	if p.Dir, err = h.ownFolder(); err != nil {
+		return p, err
+	}
+	p.URL, err = h.database()
+	return p, err
+}
+
+// serve opens the history for recording, and creates it if there is none.
+func (h *history) serve(ctx context.Context, level sqlite.Sync, log *slog.Logger) (timeline.Store, error) {
+	url, err := h.database()
+	if err != nil {
+		return nil, err
+	}
+	p := Place{URL: url}
+	if url == "" {
+		if p.Dir, err = h.folder(); err != nil {
+			return nil, err
+		}
+		if isAnothers(p.Dir) {
+			return nil, &failure{anothersFolder(p.Dir)}
+		}
+	}
+	return p.open(ctx, level, log)
 }
 
 // with runs do on an existing history for reading. It creates and changes
@@ -338,9 +324,6 @@ func (h *history) calibration() (*token.Calibration, error) {
 	}
 	return learnt.Calibration, err
 }
-
-// learntFile is the file in the data folder with what providers taught.
-const learntFile = "learnt.json"
 
 // withConversation runs do on an existing conversation, through the engine.
 func (h *history) withConversation(ctx context.Context, name string, do func(*oriel.Conversation) error) error {

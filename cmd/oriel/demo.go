@@ -100,12 +100,12 @@ func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) 
 	if err != nil {
 		return &failure{fmt.Errorf("%w: %s", err, listenHint(err))}
 	}
-	g, err := openGateway(ctx, gatewayOptions{proxy: o, data: data, calls: oriel.CallOptions{Profile: "thrifty", RecallWait: demoRecall}, onEvent: notes.add, errOut: io.Discard})
+	g, err := openServer(ctx, data, gatewayOptions{proxy: o, waits: serverWaits(), calls: oriel.CallOptions{Profile: "thrifty", RecallWait: demoRecall}, onEvent: notes.add, errOut: io.Discard})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer g.shutdown()
-	if g.history.err() != nil {
+	if g.historyErr() != nil {
 		return errors.Join(&failure{fmt.Errorf("the history cannot be opened in %s: give another folder with --data", data.dir)}, l.Close())
 	}
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -158,7 +158,7 @@ func demoFolder(dir string) (*history, func() error, error) {
 	case err == nil:
 		return nil, nil, fmt.Errorf("there is a history in %s already: name a new folder with --data", dir)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, nil, anothersFolder(dir)
+		return nil, nil, &failure{anothersFolder(dir)}
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, nil, &failure{err}
 	}

@@ -21,7 +21,7 @@ type gatewayOptions struct {
 	// proxy holds addresses, upstreams, tokens and the log; the engine is
 	// added.
 	proxy proxy.Options
-	data  *history
+	place Place
 	// team admits the holders of stored tokens.
 	team  bool
 	sync  sqlite.Sync
@@ -46,6 +46,7 @@ type gatewayOptions struct {
 	settingsHeld func() string
 	// settings returns the settings in effect. It may be nil.
 	settings func() *settings.Loaded
+	waits    waits
 }
 
 // gateway is a proxy with its engine.
@@ -65,18 +66,19 @@ type gateway struct {
 // as far as that is known.
 func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) {
 	g := &gateway{hub: api.NewHub()}
+	o.waits = o.waits.orDefaults()
 	defer func() {
 		if err != nil {
 			g.shutdown()
 		}
 	}()
-	g.metrics = metrics.New(version(), o.calls.Models)
+	g.metrics = metrics.New(o.proxy.Version, o.calls.Models)
 	g.openTracer(&o)
 	if err := g.openEngine(ctx, &o); err != nil {
 		return nil, err
 	}
-	o.proxy.Engine, o.proxy.ReplyTimeout = g.engine, replyTimeout
-	o.proxy.StoreTimeout = healthWait
+	o.proxy.Engine, o.proxy.ReplyTimeout = g.engine, o.waits.reply
+	o.proxy.StoreTimeout = o.waits.health
 	if o.team {
 		o.proxy.Stored = g.history
 	}
@@ -99,23 +101,19 @@ func openGateway(ctx context.Context, o gatewayOptions) (_ *gateway, err error) 
 
 // openEngine opens the engine on a history that may become available later.
 func (g *gateway) openEngine(ctx context.Context, o *gatewayOptions) error {
-	dir, err := o.data.ownFolder()
+	g.openHistory(ctx, o)
+	events, err := g.openEvents(o)
 	if err != nil {
 		return err
 	}
-	g.openHistory(ctx, o, dir)
-	events, err := g.openEvents(o)
-	if err != nil {
-		return &failure{err}
-	}
-	config := oriel.Config{Dir: dir, Store: g.history, Project: o.project, Calls: o.calls, Events: events, Log: o.proxy.Log}
-	if config.Spool, err = o.data.spoolFolder(o.spool); err != nil {
+	config := oriel.Config{Dir: o.place.Dir, Store: g.history, Project: o.project, Calls: o.calls, Events: events, Log: o.proxy.Log}
+	if config.Spool, err = o.place.spoolFolder(o.spool); err != nil {
 		o.proxy.Log.Warn("calls that the history does not accept are lost", "error", err)
 	}
 	if o.sync == sqlite.Full {
 		config.Sync = "full"
 	}
-	if url, err := o.data.database(); err == nil && url != "" {
+	if url := o.place.URL; url != "" {
 		config.Shared = true
 		config.Learnt = sharedLearnt{postgres.Redact(url), g.history.documents}
 	}
@@ -153,3 +151,9 @@ func (g *gateway) shutdown() {
 		g.closers = g.closers[:last]
 	}
 }
+
+// trouble returns what kept the history from recording, or "".
+func (g *gateway) trouble() string { return g.history.trouble() }
+
+// historyErr returns why the history is not open, or nil.
+func (g *gateway) historyErr() error { return g.history.err() }

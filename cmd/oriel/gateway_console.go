@@ -29,16 +29,15 @@ func (g *gateway) console(o *gatewayOptions) http.Handler {
 
 // api returns the handler of /oriel/api/.
 func (g *gateway) api(o *gatewayOptions) *api.Handler {
-	dir, _ := o.data.folder() // it was found when the engine was opened
 	return api.New(api.Options{
 		Engine: g.engine, Store: g.history, Hub: g.hub, Tenant: proxy.TenantOf,
 		Memory:   func(ctx context.Context) call.Memory { return proxy.MemoryOf(ctx) },
 		Settings: o.settings, Held: o.settingsHeld, Version: o.proxy.Version, Log: o.proxy.Log,
 		Learnt: func() (*token.Learnt, error) {
-			if url, err := o.data.database(); err == nil && url != "" {
+			if url := o.place.URL; url != "" {
 				return token.OpenLearntAt(sharedLearnt{postgres.Redact(url), g.history.documents})
 			}
-			return token.OpenLearnt(filepath.Join(dir, learntFile))
+			return token.OpenLearnt(filepath.Join(o.place.Dir, learntFile))
 		},
 		Health: o.proxy.Store,
 		Unread: func(tenant string) (all []api.Unread) {

@@ -26,7 +26,7 @@ func (g *gateway) openEvents(o *gatewayOptions) (func(oriel.Event), error) {
 		}
 		g.events = file
 		g.onClose(func() {
-			if err := file.Close(outputWait); err != nil {
+			if err := file.Close(o.waits.output); err != nil {
 				o.proxy.Log.Error("events were lost", "error", err)
 			}
 		})

@@ -44,7 +44,7 @@ func fileBytes(path string) (size int64) {
 // openTracer has calls traced if the standard variables of OpenTelemetry ask for it. They
 // may be meant for another program, so that a mistake in them is reported and no more.
 func (g *gateway) openTracer(o *gatewayOptions) {
-	tracer, err := tracing.FromEnv(version(), o.proxy.Log)
+	tracer, err := tracing.FromEnv(o.proxy.Version, o.proxy.Log)
 	if err != nil {
 		o.proxy.Log.Warn("calls are not traced", "error", err)
 	}
@@ -53,7 +53,7 @@ func (g *gateway) openTracer(o *gatewayOptions) {
 	}
 	g.tracer, o.proxy.Tracer = tracer, tracer
 	g.onClose(func() { // after the engine, whose last calls have spans
-		ctx, cancel := context.WithTimeout(context.Background(), outputWait)
+		ctx, cancel := context.WithTimeout(context.Background(), o.waits.output)
 		defer cancel()
 		if err := tracer.Shutdown(ctx); err != nil {
 			o.proxy.Log.Warn("the last spans are lost", "error", err)

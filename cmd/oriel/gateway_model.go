@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"github.com/oriel-context/oriel/embed/minilm"
+	"github.com/oriel-context/oriel/embed/remote"
+	"github.com/oriel-context/oriel/internal/settings"
 	"log/slog"
-	"time"
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/embed"
@@ -25,18 +27,18 @@ func (g *gateway) openModel(ctx context.Context, o *gatewayOptions, config *orie
 	config.Embed = model
 	g.onClose(closeModel)
 	if o.fill && o.embed.URL == "" { // a server of vectors may cost money: it gets what searches need
-		g.fill(ctx, model, o.proxy.Log)
+		g.fill(ctx, model, o.waits, o.proxy.Log)
 	}
 }
 
 // fill makes the vectors that the history lacks, such as those of imported conversations,
 // until the gateway shuts down.
-func (g *gateway) fill(ctx context.Context, model embed.Model, log *slog.Logger) {
+func (g *gateway) fill(ctx context.Context, model embed.Model, w waits, log *slog.Logger) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		recall.Fill(ctx, g.history, recall.FillOptions{Model: model, Tenants: g.history.Tenants, Every: fillEvery, Settle: fillSettle, Report: func(err error) {
+		recall.Fill(ctx, g.history, recall.FillOptions{Model: model, Tenants: g.history.Tenants, Every: w.fill, Settle: w.settle, Report: func(err error) {
 			log.Warn("some of the history has no vectors", "error", term.OneLine(err.Error(), maxError))
 		}})
 	}()
@@ -46,5 +48,19 @@ func (g *gateway) fill(ctx context.Context, model embed.Model, log *slog.Logger)
 	})
 }
 
-// The waits of recall.Fill: its defaults. Tests do not wait.
-var fillEvery, fillSettle time.Duration
+// openModel opens the source of vectors: the server in the settings, else the
+// built-in model with the given number of threads; 0 means all.
+func openModel(e settings.Embed, threads int) (embed.Model, func(), error) {
+	if e.URL != "" {
+		m, err := remote.New(remote.Options{BaseURL: e.URL, Model: e.Model, Key: e.Key})
+		if err != nil {
+			return nil, nil, err
+		}
+		return m, m.Close, nil
+	}
+	m, err := minilm.Open(minilm.Options{Threads: threads})
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, func() { m.Close() }, nil
+}

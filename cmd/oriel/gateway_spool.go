@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,8 +12,8 @@ import (
 
 // spoolFolder returns the folder for calls that the history does not accept. Each history
 // has its own within the one of the settings, because a call belongs into its history.
-func (h *history) spoolFolder(setting string) (string, error) {
-	name, err := h.name()
+func (p Place) spoolFolder(setting string) (string, error) {
+	name, err := p.name()
 	if err != nil {
 		return "", err
 	}
@@ -28,32 +27,11 @@ func (h *history) spoolFolder(setting string) (string, error) {
 
 // name returns what a history is known by: its folder, or its database without passwords,
 // which change.
-func (h *history) name() (string, error) {
-	url, err := h.database()
-	if err != nil || url != "" {
-		return postgres.Redact(url), err
+func (p Place) name() (string, error) {
+	if p.URL != "" {
+		return postgres.Redact(p.URL), nil
 	}
-	dir, err := h.folder()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Abs(dir)
-}
-
-// userState returns the folder in which a user's programs keep what is not worth a backup.
-func userState(system string, env func(string) string, home func() (string, error)) (string, error) {
-	if system == "windows" || system == "darwin" || system == "ios" { // they have none
-		dir, err := userData(system, env, home)
-		return filepath.Join(dir, "spool"), err
-	}
-	if dir := env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "oriel", "spool"), nil
-	}
-	dir, err := home()
-	if err != nil {
-		return "", fmt.Errorf("no folder for calls that the history does not accept: %w: give --spool or set ORIEL_SPOOL", err)
-	}
-	return filepath.Join(dir, ".local", "state", "oriel", "spool"), nil
+	return filepath.Abs(p.Dir)
 }
 
 // limitsOf returns the limits of tenants as the proxy and the engine take them.

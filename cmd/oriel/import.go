@@ -13,7 +13,6 @@ import (
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
 func importCommand() *cobra.Command {
@@ -164,16 +163,6 @@ func formatNames() string {
 		names = append(names, string(f))
 	}
 	return strings.Join(names, ", ")
-}
-
-func syncLevel(name string) (sqlite.Sync, error) {
-	switch name {
-	case "normal":
-		return sqlite.Normal, nil
-	case "full":
-		return sqlite.Full, nil
-	}
-	return 0, fmt.Errorf("--sync %s: use normal or full", name)
 }
 
 // finishImport prints what was imported. If something could not be imported,

@@ -13,10 +13,6 @@ import (
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-// reopenEvery is how often a server checks whether its history still exists,
-// or can be opened now.
-var reopenEvery = 2 * time.Second
-
 // reopener is the history of a running server. If somebody deletes or replaces
 // its file, the next change opens the file that exists then, or a new one. If
 // only its log was deleted, the server saves the log's contents and opens the

@@ -33,7 +33,7 @@ func fullDisk(t *testing.T) (dir string, grow func()) {
 // A server that begins on a full disk records as soon as there is space.
 func TestAStartOnAFullDiskRecovers(t *testing.T) {
 	reopenEvery = time.Millisecond
-	t.Cleanup(func() { reopenEvery = 2 * time.Second })
+	t.Cleanup(func() { reopenEvery = 0 })
 	up := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }})
 	defer up.Close()
 	dir, grow := fullDisk(t)

@@ -51,7 +51,7 @@ var logSuffixes = [][]string{{"-wal"}, {"-shm"}, {"-wal", "-shm"}}
 // afterwards, and is told so at once and at the end.
 func TestADeletedLogIsSaved(t *testing.T) {
 	reopenEvery = time.Millisecond
-	t.Cleanup(func() { reopenEvery = 2 * time.Second })
+	t.Cleanup(func() { reopenEvery = 0 })
 	for _, suffixes := range logSuffixes {
 		t.Run(strings.Join(suffixes, ""), func(t *testing.T) {
 			up := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }})

@@ -93,7 +93,7 @@ func recorded(t *testing.T, dir string) map[string]int {
 // standard error and in the log, at once and at the end, and loses no later call.
 func TestADeletedHistoryIsBegunAnew(t *testing.T) {
 	reopenEvery = time.Millisecond
-	t.Cleanup(func() { reopenEvery = 2 * time.Second })
+	t.Cleanup(func() { reopenEvery = 0 })
 	for name, remove := range map[string]func(dir string) error{
 		"folder": func(dir string) error {
 			// In one step, as the server may write to the folder while it is emptied.

@@ -200,7 +200,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	loaded.Listen, loaded.Token, loaded.Origins = "127.0.0.1:0", "", nil
 	loaded.Upstream.OpenAI, loaded.Upstream.Anthropic = l.openAI, l.anthropic
 	log := &runLog{Handler: slog.DiscardHandler, worst: new(atomic.Int64)}
-	live := &liveSettings{log: slog.New(log)}
+	live := newLiveSettings(slog.New(log))
 	defer live.stop()
 	o, err := live.begin(loaded)
 	if err != nil {
@@ -217,11 +217,12 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	}
 	var trouble bytes.Buffer // printed again at the end, because a program that draws would erase it
 	var t tally
-	o.data, o.events, o.onEvent, o.errOut = &history{dir: loaded.Data, url: loaded.Store, given: true}, loaded.Events, t.event, &trouble
+	data := &history{dir: loaded.Data, url: loaded.Store, given: true}
+	o.events, o.onEvent, o.errOut = loaded.Events, t.event, &trouble
 	o.settings = func() *settings.Loaded { return loaded }
 	o.project, o.alone = workingFolder(), true
 	o.proxy.ShutdownTimeout = leftWait
-	g, err := openGateway(ctx, o)
+	g, err := openServer(ctx, data, o)
 	if err != nil {
 		log.finish()
 		return err
@@ -251,14 +252,14 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	served.end()
 	s.requests(g.server.Counters())
 	g.shutdown() // after it all calls are written and reported
-	if what := g.history.trouble(); what != "" && s.trouble == "" {
+	if what := g.trouble(); what != "" && s.trouble == "" {
 		s.trouble = "oriel: " + what
 	}
 	var recorded *call.Counters
 	if g.engine != nil {
 		recorded = call.Of(g.engine).Counters()
 	}
-	s.add(&t, recorded, loaded.Table, pricesSince(ctx, o.data, began, loaded.Table))
+	s.add(&t, recorded, loaded.Table, pricesSince(ctx, data, began, loaded.Table))
 	s.Log = log.finish()
 	if failed != nil {
 		return &exit{exitCannotRun, fmt.Errorf("%s cannot be run: %w%s", l.args[0], failed, hintOf(failed))}

@@ -86,29 +86,28 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 		style: term.StyleOf(cmd.ErrOrStderr()), models: loaded.Table,
 	}
 	slog.SetDefault(calls.log()) // net/http writes to the standard log
-	live := &liveSettings{log: log}
+	live := newLiveSettings(log)
 	defer live.stop()
 	o, err := live.begin(loaded)
 	if err != nil {
 		return err
 	}
 	o.team, o.proxy.Log = true, calls.log()
-	o.data, o.events, o.errOut, o.fill = &history{dir: loaded.Data, url: loaded.Store, given: true}, loaded.Events, errOut, true
+	data := &history{dir: loaded.Data, url: loaded.Store, given: true}
+	o.events, o.errOut, o.fill = loaded.Events, errOut, true
 	o.onEvent = calls.recorded()
 	o.logDropped, o.settingsHeld, o.settings = errOut.Dropped, live.settingsHeld, live.current
 	if live.open && loaded.Token == "" {
-		if err := o.data.checkTokens(cmd.Context(), loaded, log); err != nil {
+		if err := data.checkTokens(cmd.Context(), loaded, log); err != nil {
 			return err
 		}
 	}
-	g, err := openGateway(cmd.Context(), o)
+	g, err := openServer(cmd.Context(), data, o)
 	if err != nil {
 		return err
 	}
 	defer g.shutdown()
-	live.gateway = g
-	live.now.Store(loaded)
-	live.warn(loaded)
+	live.use(g, loaded)
 	l, err := net.Listen("tcp", loaded.Listen)
 	if err != nil {
 		return &failure{fmt.Errorf("%w: %s", err, listenHint(err))}
@@ -191,4 +190,22 @@ func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options, loaded *settin
 export OPENAI_BASE_URL=%s/v1
 export ANTHROPIC_BASE_URL=%s
 `, a, settings.WithoutKeys(o.OpenAI), settings.WithoutKeys(o.Anthropic), used, others, at+"/oriel/"+login, base, base)
+}
+
+// newLiveSettings returns the settings of a server that can change while it runs.
+func newLiveSettings(log *slog.Logger) *liveSettings {
+	return &liveSettings{log: log, version: version(), waits: serverWaits()}
+}
+
+// openServer opens a server on a history.
+func openServer(ctx context.Context, data *history, o gatewayOptions) (*gateway, error) {
+	var err error
+	if o.place, err = data.place(); err != nil {
+		return nil, err
+	}
+	g, err := openGateway(ctx, o)
+	if errors.Is(err, errEvents) {
+		err = &failure{err}
+	}
+	return g, err
 }

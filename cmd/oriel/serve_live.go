@@ -17,14 +17,13 @@ import (
 	"github.com/oriel-context/oriel/timeline/memory"
 )
 
-// watchEvery is how often the settings files are checked.
-var watchEvery = time.Second
-
 // liveSettings applies changed settings to a running gateway.
 type liveSettings struct {
 	// open is set if others than programs of this machine are served.
 	open    bool
 	log     *slog.Logger
+	version string
+	waits   waits
 	gateway *gateway
 	now     atomic.Pointer[settings.Loaded]
 	held    atomic.Pointer[string] // why changed settings are not in use; nil if they are
@@ -38,12 +37,13 @@ type liveSettings struct {
 // options returns the gateway's options for settings.
 func (s *liveSettings) options(l *settings.Loaded) (gatewayOptions, error) {
 	o := gatewayOptions{
-		proxy: proxy.Options{Listen: l.Listen, OpenAI: l.Upstream.OpenAI, Anthropic: l.Upstream.Anthropic, Origins: l.Origins, Version: version(), Log: s.log},
+		proxy: proxy.Options{Listen: l.Listen, OpenAI: l.Upstream.OpenAI, Anthropic: l.Upstream.Anthropic, Origins: l.Origins, Version: s.version, Log: s.log},
 		calls: oriel.CallOptions{
 			Profile: l.Profile, Profiles: l.ProfileTable, Models: l.Table, Margin: l.WindowMargin(), Thresholds: l.Thresholds.Percents(), LowMark: l.LowMark,
 			KeepTools: l.KeepTools, RecallTokens: l.Recall.Tokens, RecallWait: l.Recall.Wait, RecallReach: recall.Reach(l.Recall.Scope), PlainCache: l.Upstream.PlainCache,
 		},
 		embed: l.Embed,
+		waits: s.waits,
 	}
 	o.spool = l.Spool
 	o.proxy.CallsPerMinute, o.calls.StoredBytes = limitsOf(l.Tenants)
@@ -82,12 +82,21 @@ func (s *liveSettings) begin(l *settings.Loaded) (gatewayOptions, error) {
 	return o, err
 }
 
+// use follows the changes of settings with a gateway that was opened by l.
+func (s *liveSettings) use(g *gateway, l *settings.Loaded) {
+	s.gateway = g
+	s.now.Store(l)
+	s.warn(l)
+}
+
+// stop gives up what the settings opened.
 func (s *liveSettings) stop() {
 	if s.done != nil {
 		s.done()
 	}
 }
 
+// warn logs the warnings of settings.
 func (s *liveSettings) warn(l *settings.Loaded) {
 	for _, w := range l.Warnings {
 		s.log.Warn("check the settings", "warning", w)
@@ -97,7 +106,7 @@ func (s *liveSettings) warn(l *settings.Loaded) {
 // watch applies changes until end is called.
 func (s *liveSettings) watch(sources settings.Sources) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	ticker, ended := time.NewTicker(watchEvery), make(chan struct{})
+	ticker, ended := time.NewTicker(s.waits.orDefaults().settings), make(chan struct{})
 	go func() {
 		defer close(ended)
 		settings.Watch(ctx, sources, s.now.Load(), ticker.C, s.apply)

@@ -17,3 +17,14 @@ var leftWait = 2 * time.Second
 // outputWait is how long the last log lines and events may take to be written
 // when the server ends, even if nobody reads them.
 var outputWait = 2 * time.Second
+
+// The times of a server that tests make shorter: the defaults.
+var reopenEvery, watchEvery, fillEvery, fillSettle time.Duration
+
+// serverWaits returns the times of a server.
+func serverWaits() waits {
+	return waits{
+		reply: replyTimeout, health: healthWait, output: outputWait, reopen: reopenEvery, settings: watchEvery,
+		fill: fillEvery, settle: fillSettle,
+	}
+}
