@@ -28,7 +28,7 @@ func TestAnotherUsersFolder(t *testing.T) {
 	if code, _, errOut := command(t, "import", "--data", dir, talk); code != 0 {
 		t.Fatal(errOut)
 	}
-	if err := os.WriteFile(filepath.Join(dir, learntFile), []byte("{}"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, LearntFile), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	asAnother(t, dir)

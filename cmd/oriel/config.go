@@ -147,7 +147,7 @@ func (s *settingsFlags) sources() (settings.Sources, error) {
 func loadSettings(s settings.Sources) (*settings.Loaded, error) {
 	l, err := settings.Load(s)
 	if err == nil && l.Data == "" {
-		l.Data, err = userFolder()
+		l.Data, err = UserFolder()
 	}
 	return l, err
 }

@@ -149,7 +149,7 @@ func (h *history) folder() (string, error) {
 	} else if l.Data != "" {
 		return l.Data, nil
 	}
-	return userFolder()
+	return UserFolder()
 }
 
 // ownFolder returns the data folder of a program that keeps more in it than the history. It
@@ -182,7 +182,7 @@ func (h *history) file() (string, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w in %s: oriel import brings one in, --data names another folder", errNoHistory, dir)
 	} else if errors.Is(err, fs.ErrPermission) {
-		return "", &failure{anothersFolder(dir)}
+		return "", &failure{AnothersFolder(dir)}
 	} else if err != nil {
 		return "", &failure{err}
 	}
@@ -219,8 +219,8 @@ func (h *history) open(ctx context.Context, o sqlite.Options) (timeline.Store, e
 // openFolder opens the history in a folder. One of an older version is upgraded first, also
 // for a command that only reads, if this user may write.
 func openFolder(ctx context.Context, dir string, o sqlite.Options) (*sqlite.Store, error) {
-	if isAnothers(dir) {
-		return nil, &failure{anothersFolder(dir)}
+	if IsAnothers(dir) {
+		return nil, &failure{AnothersFolder(dir)}
 	}
 	store, err := sqlite.Open(ctx, dir, o)
 	if !errors.Is(err, timeline.ErrOlder) {
@@ -256,11 +256,11 @@ func (h *history) serve(ctx context.Context, level sqlite.Sync, log *slog.Logger
 		if p.Dir, err = h.folder(); err != nil {
 			return nil, err
 		}
-		if isAnothers(p.Dir) {
-			return nil, &failure{anothersFolder(p.Dir)}
+		if IsAnothers(p.Dir) {
+			return nil, &failure{AnothersFolder(p.Dir)}
 		}
 	}
-	return p.open(ctx, level, log)
+	return p.Open(ctx, level, log)
 }
 
 // with runs do on an existing history for reading. It creates and changes
@@ -344,7 +344,7 @@ func (h *history) withConversation(ctx context.Context, name string, do func(*or
 
 func (h *history) withEngine(ctx context.Context, dir string, s tenantStore, name string, do func(*oriel.Conversation) error) error {
 	engine, err := s.engine(ctx, oriel.Config{
-		Dir: dir, Learnt: learntOf(s.Store, "the database"), NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Dir: dir, Learnt: LearntOf(s.Store, "the database"), NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	if err != nil {
 		return err

@@ -100,17 +100,17 @@ func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) 
 	if err != nil {
 		return &failure{fmt.Errorf("%w: %s", err, listenHint(err))}
 	}
-	g, err := openServer(ctx, data, gatewayOptions{proxy: o, waits: serverWaits(), calls: oriel.CallOptions{Profile: "thrifty", RecallWait: demoRecall}, onEvent: notes.add, errOut: io.Discard})
+	g, err := openServer(ctx, data, Options{Proxy: o, Waits: serverWaits(), Calls: oriel.CallOptions{Profile: "thrifty", RecallWait: demoRecall}, OnEvent: notes.add, ErrOut: io.Discard})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	defer g.shutdown()
-	if g.historyErr() != nil {
+	defer g.Shutdown()
+	if g.HistoryErr() != nil {
 		return errors.Join(&failure{fmt.Errorf("the history cannot be opened in %s: give another folder with --data", data.dir)}, l.Close())
 	}
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
 	served := make(chan error, 1)
-	go func() { served <- g.server.Serve(serving, l) }()
+	go func() { served <- g.Server.Serve(serving, l) }()
 	story := &demoStory{screen: s, data: data, model: model, notes: notes, url: "http://" + l.Addr().String()}
 	err = story.tell(ctx)
 	if err == nil && stay {
@@ -158,7 +158,7 @@ func demoFolder(dir string) (*history, func() error, error) {
 	case err == nil:
 		return nil, nil, fmt.Errorf("there is a history in %s already: name a new folder with --data", dir)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, nil, &failure{anothersFolder(dir)}
+		return nil, nil, &failure{AnothersFolder(dir)}
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, nil, &failure{err}
 	}

@@ -60,14 +60,14 @@ func judgeMemory(available uint64, known bool, limit int64) finding {
 		f.Found = term.Bytes(int64(min(available, math.MaxInt64))) + " available"
 	}
 	if limit == math.MaxInt64 {
-		f.Found += "; GOMEMLIMIT is not set, a server stays within " + term.Bytes(libraryMemory)
+		f.Found += "; GOMEMLIMIT is not set, a server stays within " + term.Bytes(LibraryMemory)
 	} else {
 		f.Found += "; GOMEMLIMIT is " + term.Bytes(limit)
 	}
 	switch {
-	case limit < serverMemory:
-		f.Status, f.Advice = warning, "a server needs "+term.Bytes(libraryMemory)+" to be fast: raise GOMEMLIMIT or unset it"
-	case known && available < libraryMemory:
+	case limit < ServerMemory:
+		f.Status, f.Advice = warning, "a server needs "+term.Bytes(LibraryMemory)+" to be fast: raise GOMEMLIMIT or unset it"
+	case known && available < LibraryMemory:
 		f.Status, f.Advice = warning, "that is less than a server with recall may take: end other programs, or set GOMEMLIMIT lower"
 	}
 	return f

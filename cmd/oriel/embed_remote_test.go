@@ -161,7 +161,7 @@ func TestServeEmbedsByTheServerOfItsSettings(t *testing.T) {
 	defer up.Close()
 	e := startEmbedder(t)
 	e.status = 401
-	s := serve(t, "--upstream-openai", up.URL, "--upstream-anthropic", up.URL, "--data", t.TempDir(), "--profile", "thrifty")
+	s := startServe(t, "--upstream-openai", up.URL, "--upstream-anthropic", up.URL, "--data", t.TempDir(), "--profile", "thrifty")
 	var list []string
 	say := func() {
 		t.Helper()

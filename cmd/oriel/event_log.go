@@ -27,8 +27,8 @@ type eventLog struct {
 	queue *lines.Writer
 }
 
-// errEvents is the error for a file of events that cannot be opened.
-var errEvents = errors.New("open the file of events")
+// ErrEvents is the error for a file of events that cannot be opened.
+var ErrEvents = errors.New("open the file of events")
 
 // maxEvents is the most bytes of a file of events.
 const maxEvents = 64 << 20
@@ -89,15 +89,15 @@ type rotatingFile struct {
 func (f *rotatingFile) open() error {
 	file, err := openToAppend(f.path)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errEvents, err)
+		return fmt.Errorf("%w: %w", ErrEvents, err)
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0 && info.Mode()&fs.ModeDevice == 0 {
-		err = fmt.Errorf("%w: %s is not a file", errEvents, f.path)
+		err = fmt.Errorf("%w: %s is not a file", ErrEvents, f.path)
 	}
 	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		if err = file.Chmod(0o600); err != nil {
-			err = fmt.Errorf("%w: others may read %s, and this cannot be changed: name another file: %w", errEvents, f.path, err)
+			err = fmt.Errorf("%w: others may read %s, and this cannot be changed: name another file: %w", ErrEvents, f.path, err)
 		}
 	}
 	if err != nil {

@@ -101,7 +101,7 @@ trajectory for --format trajectory.`,
 			return err
 		}
 		if o.Policy == "relevance" && o.Query != "" {
-			if model, closeModel, err := openModel(o.embed, 0); err == nil { // otherwise words are compared
+			if model, closeModel, err := OpenModel(o.embed, 0); err == nil { // otherwise words are compared
 				defer closeModel()
 				o.Embed = model.Embed
 			}

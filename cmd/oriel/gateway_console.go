@@ -16,7 +16,7 @@ import (
 )
 
 // console returns the handler of what people and programs see under /oriel/.
-func (g *gateway) console(o *gatewayOptions) http.Handler {
+func (g *Gateway) console(o *Options) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(api.Prefix, g.api(o))
 	mux.Handle("GET /oriel/metrics", ofServer(g.metrics.Handler()))
@@ -28,21 +28,21 @@ func (g *gateway) console(o *gatewayOptions) http.Handler {
 }
 
 // api returns the handler of /oriel/api/.
-func (g *gateway) api(o *gatewayOptions) *api.Handler {
+func (g *Gateway) api(o *Options) *api.Handler {
 	return api.New(api.Options{
-		Engine: g.engine, Store: g.history, Hub: g.hub, Tenant: proxy.TenantOf,
+		Engine: g.Engine, Store: g.history, Hub: g.hub, Tenant: proxy.TenantOf,
 		Memory:   func(ctx context.Context) call.Memory { return proxy.MemoryOf(ctx) },
-		Settings: o.settings, Held: o.settingsHeld, Version: o.proxy.Version, Log: o.proxy.Log,
+		Settings: o.Settings, Held: o.SettingsHeld, Version: o.Proxy.Version, Log: o.Proxy.Log,
 		Learnt: func() (*token.Learnt, error) {
-			if url := o.place.URL; url != "" {
+			if url := o.Place.URL; url != "" {
 				return token.OpenLearntAt(sharedLearnt{postgres.Redact(url), g.history.documents})
 			}
-			return token.OpenLearnt(filepath.Join(o.place.Dir, learntFile))
+			return token.OpenLearnt(filepath.Join(o.Place.Dir, LearntFile))
 		},
-		Health: o.proxy.Store,
+		Health: o.Proxy.Store,
 		Unread: func(tenant string) (all []api.Unread) {
-			if g.server != nil {
-				for _, u := range g.server.Unread(tenant) {
+			if g.Server != nil {
+				for _, u := range g.Server.Unread(tenant) {
 					all = append(all, api.Unread(u))
 				}
 			}

@@ -9,25 +9,25 @@ import (
 )
 
 // openEvents returns the function that receives events.
-func (g *gateway) openEvents(o *gatewayOptions) (func(oriel.Event), error) {
+func (g *Gateway) openEvents(o *Options) (func(oriel.Event), error) {
 	meter, stop := startQuality(g.history, g.metrics)
 	g.onClose(stop)
 	receivers := []func(oriel.Event){g.hub.Publish, g.metrics.Event, meter.event}
-	if o.onEvent != nil {
-		receivers = append(receivers, o.onEvent)
+	if o.OnEvent != nil {
+		receivers = append(receivers, o.OnEvent)
 	}
 	if g.tracer != nil {
 		receivers = append(receivers, g.tracer.Event)
 	}
-	if o.events != "" {
-		file, err := openEventLog(o.events, 0)
+	if o.Events != "" {
+		file, err := openEventLog(o.Events, 0)
 		if err != nil {
 			return nil, err
 		}
 		g.events = file
 		g.onClose(func() {
-			if err := file.Close(o.waits.output); err != nil {
-				o.proxy.Log.Error("events were lost", "error", err)
+			if err := file.Close(o.Waits.Output); err != nil {
+				o.Proxy.Log.Error("events were lost", "error", err)
 			}
 		})
 		receivers = append(receivers, file.Write)
@@ -40,14 +40,14 @@ func (g *gateway) openEvents(o *gatewayOptions) (func(oriel.Event), error) {
 }
 
 // health returns what the proxy does not know itself.
-func (g *gateway) health(o *gatewayOptions) (h proxy.Health) {
-	if o.logDropped != nil {
-		h.DroppedLogLines = o.logDropped()
+func (g *Gateway) health(o *Options) (h proxy.Health) {
+	if o.LogDropped != nil {
+		h.DroppedLogLines = o.LogDropped()
 	}
-	if o.settingsHeld != nil {
-		h.SettingsHeld = o.settingsHeld()
+	if o.SettingsHeld != nil {
+		h.SettingsHeld = o.SettingsHeld()
 	}
-	spool := call.Of(g.engine).Spool()
+	spool := call.Of(g.Engine).Spool()
 	h.CallsLost = spool.Lost
 	if n := spool.Newer; n > 0 {
 		h.CallsHeld = fmt.Sprintf("%d calls wait for the newer version of Oriel that put them into the spool: start it with the same folder", n)

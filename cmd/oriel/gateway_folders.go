@@ -9,8 +9,8 @@ import (
 	"runtime"
 )
 
-// userFolder returns the default data folder.
-func userFolder() (string, error) {
+// UserFolder returns the default data folder.
+func UserFolder() (string, error) {
 	dir, err := userData(runtime.GOOS, os.Getenv, os.UserHomeDir)
 	if err != nil {
 		return "", fmt.Errorf("no folder for the history: %w: give --data or set ORIEL_DATA", err)
@@ -54,13 +54,13 @@ func userState(system string, env func(string) string, home func() (string, erro
 	return filepath.Join(dir, ".local", "state", "oriel", "spool"), nil
 }
 
-// isAnothers reports whether this user may not look into a data folder.
-func isAnothers(dir string) bool {
+// IsAnothers reports whether this user may not look into a data folder.
+func IsAnothers(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "oriel.db"))
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// anothersFolder returns the error for a data folder that this user may not read.
-func anothersFolder(dir string) error {
+// AnothersFolder returns the error for a data folder that this user may not read.
+func AnothersFolder(dir string) error {
 	return fmt.Errorf("%s cannot be read: permission denied: it belongs to another user; --data names another folder", dir)
 }

@@ -15,18 +15,18 @@ import (
 
 // openHistory opens the history of the engine. One that cannot be opened is reported, and
 // tried again until it can.
-func (g *gateway) openHistory(ctx context.Context, o *gatewayOptions) {
-	ticker := time.NewTicker(o.waits.reopen)
+func (g *Gateway) openHistory(ctx context.Context, o *Options) {
+	ticker := time.NewTicker(o.Waits.Reopen)
 	g.onClose(ticker.Stop)
-	open := func(ctx context.Context) (timeline.Store, error) { return o.place.open(ctx, o.sync, o.proxy.Log) }
-	where := filepath.Join(o.place.Dir, "oriel.db")
-	if o.place.URL != "" {
-		where = postgres.Redact(o.place.URL)
+	open := func(ctx context.Context) (timeline.Store, error) { return o.Place.Open(ctx, o.Sync, o.Proxy.Log) }
+	where := filepath.Join(o.Place.Dir, "oriel.db")
+	if o.Place.URL != "" {
+		where = postgres.Redact(o.Place.URL)
 	}
-	g.history = newReopener(ctx, where, open, o.proxy.Log, ticker.C)
+	g.history = newReopener(ctx, where, open, o.Proxy.Log, ticker.C)
 	g.onClose(func() { g.history.Close() })
 	if broken := g.history.err(); broken != nil {
-		fmt.Fprintf(o.errOut, "oriel: THE HISTORY CANNOT BE OPENED, calls wait on disk until it can: %s\n", term.OneLine(broken.Error(), maxError))
+		fmt.Fprintf(o.ErrOut, "oriel: THE HISTORY CANNOT BE OPENED, calls wait on disk until it can: %s\n", term.OneLine(broken.Error(), term.MaxError))
 	}
 }
 
@@ -34,8 +34,8 @@ func (g *gateway) openHistory(ctx context.Context, o *gatewayOptions) {
 // in both cases.
 type Place struct{ Dir, URL string }
 
-// open opens the history for recording, and creates it if there is none.
-func (p Place) open(ctx context.Context, level sqlite.Sync, log *slog.Logger) (timeline.Store, error) {
+// Open opens the history for recording, and creates it if there is none.
+func (p Place) Open(ctx context.Context, level sqlite.Sync, log *slog.Logger) (timeline.Store, error) {
 	if p.URL != "" {
 		store, err := postgres.Open(ctx, p.URL, postgres.Options{Log: log})
 		if err != nil {
@@ -43,8 +43,8 @@ func (p Place) open(ctx context.Context, level sqlite.Sync, log *slog.Logger) (t
 		}
 		return store, nil
 	}
-	if isAnothers(p.Dir) {
-		return nil, anothersFolder(p.Dir)
+	if IsAnothers(p.Dir) {
+		return nil, AnothersFolder(p.Dir)
 	}
 	store, err := sqlite.Open(ctx, p.Dir, sqlite.Options{Sync: level})
 	if err != nil {
@@ -53,8 +53,8 @@ func (p Place) open(ctx context.Context, level sqlite.Sync, log *slog.Logger) (t
 	return store, nil
 }
 
-// syncLevel returns the level that --sync and the settings name.
-func syncLevel(name string) (sqlite.Sync, error) {
+// SyncLevel returns the level that --sync and the settings name.
+func SyncLevel(name string) (sqlite.Sync, error) {
 	switch name {
 	case "normal":
 		return sqlite.Normal, nil

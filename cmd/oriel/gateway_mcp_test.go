@@ -31,12 +31,12 @@ func TestMCPTellsOnlyTheOperatorWhyTheStoreFails(t *testing.T) {
 	}
 	defer engine.Close()
 	var log bytes.Buffer
-	o := gatewayOptions{proxy: proxy.Options{Listen: "0.0.0.0:0", Log: slog.New(slog.NewTextHandler(&log, nil)),
+	o := Options{Proxy: proxy.Options{Listen: "0.0.0.0:0", Log: slog.New(slog.NewTextHandler(&log, nil)),
 		Tokens: map[string]string{"token-of-local-0": timeline.Local, "token-of-ann-012": "ann"}}}
-	g := &gateway{engine: engine, history: newReopener(t.Context(), "oriel.db", func(context.Context) (timeline.Store, error) { return store, nil }, o.proxy.Log, nil)}
+	g := &Gateway{Engine: engine, history: newReopener(t.Context(), "oriel.db", func(context.Context) (timeline.Store, error) { return store, nil }, o.Proxy.Log, nil)}
 	defer g.history.Close()
-	o.proxy.Console = g.mcp(&o)
-	server, err := proxy.New(o.proxy)
+	o.Proxy.Console = g.mcp(&o)
+	server, err := proxy.New(o.Proxy)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,13 @@ import (
 // up between two collections: for calls alone, and with the recall library,
 // which has a limit of its own. Unused memory is not taken.
 const (
-	serverMemory  = 128 << 20
-	libraryMemory = serverMemory + recall.DefaultMemory + recall.DefaultMemory/2
+	ServerMemory  = 128 << 20
+	LibraryMemory = ServerMemory + recall.DefaultMemory + recall.DefaultMemory/2
 )
 
 // boundMemory sets the collector's memory limit, unless the user has set one.
 func boundMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(libraryMemory)
+		debug.SetMemoryLimit(LibraryMemory)
 	}
 }

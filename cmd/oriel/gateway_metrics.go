@@ -12,10 +12,10 @@ import (
 )
 
 // watch has the metrics read the state of the gateway at every scrape.
-func (g *gateway) watch(o *gatewayOptions) {
-	calls := call.Of(g.engine)
+func (g *Gateway) watch(o *Options) {
+	calls := call.Of(g.Engine)
 	s := metrics.Sources{
-		Requests:   g.server.Counters,
+		Requests:   g.Server.Counters,
 		Records:    calls.Counters,
 		Health:     func() proxy.Health { return g.health(o) },
 		Queue:      calls.Backlog,
@@ -43,26 +43,26 @@ func fileBytes(path string) (size int64) {
 
 // openTracer has calls traced if the standard variables of OpenTelemetry ask for it. They
 // may be meant for another program, so that a mistake in them is reported and no more.
-func (g *gateway) openTracer(o *gatewayOptions) {
-	tracer, err := tracing.FromEnv(o.proxy.Version, o.proxy.Log)
+func (g *Gateway) openTracer(o *Options) {
+	tracer, err := tracing.FromEnv(o.Proxy.Version, o.Proxy.Log)
 	if err != nil {
-		o.proxy.Log.Warn("calls are not traced", "error", err)
+		o.Proxy.Log.Warn("calls are not traced", "error", err)
 	}
 	if tracer == nil {
 		return
 	}
-	g.tracer, o.proxy.Tracer = tracer, tracer
+	g.tracer, o.Proxy.Tracer = tracer, tracer
 	g.onClose(func() { // after the engine, whose last calls have spans
-		ctx, cancel := context.WithTimeout(context.Background(), o.waits.output)
+		ctx, cancel := context.WithTimeout(context.Background(), o.Waits.Output)
 		defer cancel()
 		if err := tracer.Shutdown(ctx); err != nil {
-			o.proxy.Log.Warn("the last spans are lost", "error", err)
+			o.Proxy.Log.Warn("the last spans are lost", "error", err)
 		}
 	})
 }
 
 // stages returns the function that receives the stages of calls.
-func (g *gateway) stages() func(call.Stage) {
+func (g *Gateway) stages() func(call.Stage) {
 	if g.tracer == nil {
 		return g.metrics.Stage
 	}

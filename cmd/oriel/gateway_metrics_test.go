@@ -23,7 +23,7 @@ func TestServeHasMetrics(t *testing.T) {
 	defer provider.Close()
 	const secret = "a-token-of-our-own"
 	t.Setenv("ORIEL_TOKEN", secret)
-	s := serve(t, "--data", t.TempDir(), "--upstream-openai", provider.URL)
+	s := startServe(t, "--data", t.TempDir(), "--upstream-openai", provider.URL)
 	defer s.end(t)
 	base := strings.TrimSuffix(s.anthropic, "/k/$ORIEL_TOKEN")
 	get := func(method, token string) (int, string) {
@@ -96,7 +96,7 @@ func TestServeExportsTraces(t *testing.T) {
 	provider := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Well.", Input: 10} }})
 	defer provider.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
-	s := serve(t, "--data", t.TempDir(), "--upstream-openai", provider.URL)
+	s := startServe(t, "--data", t.TempDir(), "--upstream-openai", provider.URL)
 	res, err := http.Post(s.openAI+"/chat/completions", "application/json", strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"Hello."}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestServeExportsTraces(t *testing.T) {
 func TestServeGoesOnWithoutTraces(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317")
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
-	s := serve(t, "--data", t.TempDir())
+	s := startServe(t, "--data", t.TempDir())
 	s.end(t)
 	if text := s.errors.String(); !strings.Contains(text, "calls are not traced") || !strings.Contains(text, "OTEL_EXPORTER_OTLP_PROTOCOL") {
 		t.Error(text)

@@ -15,31 +15,31 @@ import (
 
 // openModel sets the engine's model for vectors. Without one, recall searches by words
 // only.
-func (g *gateway) openModel(ctx context.Context, o *gatewayOptions, config *oriel.Config) {
+func (g *Gateway) openModel(ctx context.Context, o *Options, config *oriel.Config) {
 	// The model is there whatever the profile: a call may name another. One thread
 	// leaves the machine to the agent.
-	model, closeModel, err := openModel(o.embed, 1)
+	model, closeModel, err := OpenModel(o.Embed, 1)
 	if err != nil {
-		o.proxy.Log.Warn("recall goes by words alone", "error", err)
+		o.Proxy.Log.Warn("recall goes by words alone", "error", err)
 		config.NoEmbed = true
 		return
 	}
 	config.Embed = model
 	g.onClose(closeModel)
-	if o.fill && o.embed.URL == "" { // a server of vectors may cost money: it gets what searches need
-		g.fill(ctx, model, o.waits, o.proxy.Log)
+	if o.Fill && o.Embed.URL == "" { // a server of vectors may cost money: it gets what searches need
+		g.fill(ctx, model, o.Waits, o.Proxy.Log)
 	}
 }
 
 // fill makes the vectors that the history lacks, such as those of imported conversations,
 // until the gateway shuts down.
-func (g *gateway) fill(ctx context.Context, model embed.Model, w waits, log *slog.Logger) {
+func (g *Gateway) fill(ctx context.Context, model embed.Model, w Waits, log *slog.Logger) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		recall.Fill(ctx, g.history, recall.FillOptions{Model: model, Tenants: g.history.Tenants, Every: w.fill, Settle: w.settle, Report: func(err error) {
-			log.Warn("some of the history has no vectors", "error", term.OneLine(err.Error(), maxError))
+		recall.Fill(ctx, g.history, recall.FillOptions{Model: model, Tenants: g.history.Tenants, Every: w.Fill, Settle: w.Settle, Report: func(err error) {
+			log.Warn("some of the history has no vectors", "error", term.OneLine(err.Error(), term.MaxError))
 		}})
 	}()
 	g.onClose(func() {
@@ -48,9 +48,9 @@ func (g *gateway) fill(ctx context.Context, model embed.Model, w waits, log *slo
 	})
 }
 
-// openModel opens the source of vectors: the server in the settings, else the
+// OpenModel opens the source of vectors: the server in the settings, else the
 // built-in model with the given number of threads; 0 means all.
-func openModel(e settings.Embed, threads int) (embed.Model, func(), error) {
+func OpenModel(e settings.Embed, threads int) (embed.Model, func(), error) {
 	if e.URL != "" {
 		m, err := remote.New(remote.Options{BaseURL: e.URL, Model: e.Model, Key: e.Key})
 		if err != nil {

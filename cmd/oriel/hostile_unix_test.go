@@ -90,7 +90,7 @@ nonsense %[1]s
 		fmt.Fprintf(w, `{"id":%[1]s,"model":%[1]s,"choices":[{"index":0,"finish_reason":%[1]s,"message":{"role":"assistant","content":%[1]s}}]}`, text)
 	})
 	up := startServerOf(t, provider)
-	s := serve(t, "--data", data, "--upstream-openai", up, "--upstream-anthropic", up, "--config", config)
+	s := startServe(t, "--data", data, "--upstream-openai", up, "--upstream-anthropic", up, "--config", config)
 	var name string
 	for i := range 4 {
 		r, err := http.NewRequest("POST", s.openAI+"/chat/completions", strings.NewReader(body))

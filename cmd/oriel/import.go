@@ -96,7 +96,7 @@ imported.`,
 		if o.Format, err = importer.ParseFormat(format); err != nil {
 			return err
 		}
-		level, err := syncLevel(sync)
+		level, err := SyncLevel(sync)
 		if err != nil {
 			return err
 		}

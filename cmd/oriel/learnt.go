@@ -24,9 +24,9 @@ func (h *history) learnt() (l *token.Learnt, end func(), err error) {
 		if err != nil {
 			return nil, end, err
 		}
-		l, err = token.OpenLearnt(filepath.Join(dir, learntFile))
+		l, err = token.OpenLearnt(filepath.Join(dir, LearntFile))
 		if errors.Is(err, fs.ErrPermission) {
-			err = &failure{anothersFolder(dir)}
+			err = &failure{AnothersFolder(dir)}
 		}
 		return l, end, err
 	}
@@ -37,6 +37,6 @@ func (h *history) learnt() (l *token.Learnt, end func(), err error) {
 	if err != nil {
 		return nil, end, err
 	}
-	l, err = token.OpenLearntAt(learntOf(s, postgres.Redact(url)))
+	l, err = token.OpenLearntAt(LearntOf(s, postgres.Redact(url)))
 	return l, func() { s.Close() }, err
 }

@@ -22,7 +22,7 @@ type sharedLearnt struct {
 	use func(do func(timeline.Documents) error) error
 }
 
-func (l sharedLearnt) String() string { return learntFile + " in " + l.where }
+func (l sharedLearnt) String() string { return LearntFile + " in " + l.where }
 
 // Stamp implements token.LearntPlace.
 func (l sharedLearnt) Stamp() (stamp string) {
@@ -38,7 +38,7 @@ func (l sharedLearnt) Read() (data []byte, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), learntWait)
 	defer cancel()
 	err = l.use(func(d timeline.Documents) (err error) {
-		data, err = d.Document(ctx, learntFile)
+		data, err = d.Document(ctx, LearntFile)
 		return err
 	})
 	return data, err
@@ -49,7 +49,7 @@ func (l sharedLearnt) Replace(was, data []byte) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), learntWait)
 	defer cancel()
 	err = l.use(func(d timeline.Documents) (err error) {
-		done, err = d.ReplaceDocument(ctx, learntFile, was, data)
+		done, err = d.ReplaceDocument(ctx, LearntFile, was, data)
 		return err
 	})
 	return done, err
@@ -69,8 +69,8 @@ func (r *reopener) documents(do func(timeline.Documents) error) error {
 	return do(d)
 }
 
-// learntOf returns the place of a store that is open, or nil for the file in the folder.
-func learntOf(s timeline.Store, where string) token.LearntPlace {
+// LearntOf returns the place of a store that is open, or nil for the file in the folder.
+func LearntOf(s timeline.Store, where string) token.LearntPlace {
 	d, ok := s.(timeline.Documents)
 	if !ok {
 		return nil
@@ -78,5 +78,5 @@ func learntOf(s timeline.Store, where string) token.LearntPlace {
 	return sharedLearnt{where, func(do func(timeline.Documents) error) error { return do(d) }}
 }
 
-// learntFile is the file in the data folder with what providers taught.
-const learntFile = "learnt.json"
+// LearntFile is the file in the data folder with what providers taught.
+const LearntFile = "learnt.json"

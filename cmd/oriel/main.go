@@ -147,7 +147,7 @@ var otherWays = map[string]string{
 }
 
 // maxError is the most characters of an error that are printed.
-const maxError = 4000
+const maxError = term.MaxError
 
 // sink remembers whether a write failed, so that commands need not.
 type sink struct {

@@ -131,7 +131,7 @@ func TestAnAgentFetchesWhatItLost(t *testing.T) {
 		return fakemodel.Answer{Text: "I do not know.", Input: 1, Output: 1}
 	}})
 	defer up.Close()
-	s := serve(t, "--upstream-anthropic", up.URL, "--data", t.TempDir(), "--profile", "thrifty")
+	s := startServe(t, "--upstream-anthropic", up.URL, "--data", t.TempDir(), "--profile", "thrifty")
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: s.anthropic + "/oriel/mcp", DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -221,7 +221,7 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 		if err != nil {
 			return found{}, err
 		}
-		model, closeModel, err := openModel(e, 0)
+		model, closeModel, err := OpenModel(e, 0)
 		if err != nil {
 			return found{}, err
 		}

@@ -37,7 +37,7 @@ func TestAStartOnAFullDiskRecovers(t *testing.T) {
 	up := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }})
 	defer up.Close()
 	dir, grow := fullDisk(t)
-	s := serve(t, "--upstream-openai", up.URL+"/v1", "--data", dir)
+	s := startServe(t, "--upstream-openai", up.URL+"/v1", "--data", dir)
 	c := chatting{t, s.openAI, map[string][]string{}}
 	c.turn("anna")
 	if got := health(t, s); !strings.Contains(got, `"status":"degraded"`) {

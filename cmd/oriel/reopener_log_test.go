@@ -3,12 +3,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -47,121 +45,8 @@ func removeLog(t *testing.T, dir string, suffixes []string) {
 
 var logSuffixes = [][]string{{"-wal"}, {"-shm"}, {"-wal", "-shm"}}
 
-// Whoever deletes the log of a running server's history loses nothing, though no call comes
-// afterwards, and is told so at once and at the end.
-func TestADeletedLogIsSaved(t *testing.T) {
-	reopenEvery = time.Millisecond
-	t.Cleanup(func() { reopenEvery = 0 })
-	for _, suffixes := range logSuffixes {
-		t.Run(strings.Join(suffixes, ""), func(t *testing.T) {
-			up := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }})
-			defer up.Close()
-			dir := filepath.Join(t.TempDir(), "data")
-			s := serve(t, "--upstream-openai", up.URL+"/v1", "--data", dir)
-			c := chatting{t, s.openAI, map[string][]string{}}
-			var sent []string
-			turns := func() {
-				for _, name := range []string{"anna", "bert", "cora"} {
-					sent = append(sent, c.turn(name))
-				}
-			}
-			turns()
-			turns()
-			await(func() bool { return len(recorded(t, dir)) == len(sent) })
-			removeLog(t, dir, suffixes)
-			await(func() bool {
-				return strings.Contains(s.errors.String(), "a new log was begun") && strings.Contains(health(t, s), `"status":"ok"`)
-			})
-			saved := recorded(t, left(t, dir))
-			for _, body := range sent {
-				if saved[body] != 1 {
-					t.Errorf("%d records after a kill of %s", saved[body], body)
-				}
-			}
-			turns()
-			await(func() bool { return len(recorded(t, dir)) == len(sent) }) // another reader sees all
-			killed := recorded(t, left(t, dir))
-			http.DefaultClient.CloseIdleConnections()
-			s.end(t)
-			if got := s.errors.String(); !reported(got, len(suffixes)) {
-				t.Errorf("not reported at once and at the end: %s", got)
-			}
-			got := recorded(t, dir)
-			for _, body := range sent {
-				if got[body] != 1 || killed[body] != 1 {
-					t.Errorf("%d records at the end, %d after a kill, of %s", got[body], killed[body], body)
-				}
-			}
-		})
-	}
-}
-
-// reported reports whether got tells of the log at once, as often as files of it were
-// deleted at most, and once at the end.
-func reported(got string, deleted int) bool {
-	n := strings.Count(got, toldLog)
-	return 1 <= n && n <= deleted && strings.Count(got, "what it had was saved") == 1
-}
-
-// Two servers on one folder lose no call when the log is deleted under them again and again
-// and both are killed at the end.
-func TestTwoServersSaveADeletedLog(t *testing.T) {
-	model := startModel(t)
-	dir := filepath.Join(t.TempDir(), "data")
-	var servers [2]*exec.Cmd
-	var output [2]syncBuffer
-	var talks [2]chatting
-	for i := range servers {
-		address := freeAddress(t)
-		servers[i] = startOriel(t, nil, &output[i], "serve", "--listen", address, "--data", dir, "--upstream-openai", model, "--upstream-anthropic", model)
-		awaitHealth(t, address)
-		talks[i] = chatting{t, "http://" + address + "/v1", map[string][]string{}}
-	}
-	const rounds = 12
-	var sent [2][]string
-	turns := func() {
-		var both sync.WaitGroup
-		for i := range talks {
-			both.Go(func() {
-				for n := range rounds {
-					sent[i] = append(sent[i], talks[i].turn(fmt.Sprintf("server %d talk %d", i, n%4)))
-				}
-			})
-		}
-		both.Wait()
-	}
-	all := func() []string { return append(append([]string(nil), sent[0]...), sent[1]...) }
-	turns()
-	for n, suffixes := range logSuffixes {
-		await(func() bool { return len(recorded(t, dir)) == len(all()) })
-		removeLog(t, dir, suffixes)
-		turns() // while the servers notice, one after the other
-		for i := range output {
-			await(func() bool { return strings.Count(output[i].String(), "a new log was begun") == n+1 })
-		}
-	}
-	turns()
-	await(func() bool { return len(recorded(t, dir)) == len(all()) })
-	for i := range servers {
-		if err := servers[i].Process.Kill(); err != nil {
-			t.Error(err)
-		}
-		_ = servers[i].Wait()
-		if got := output[i].String(); strings.Count(got, toldLog) != len(logSuffixes) || strings.Contains(got, "wait on disk") || strings.Contains(got, "cannot be saved") {
-			t.Errorf("server %d: %s", i, got)
-		}
-	}
-	got := recorded(t, dir)
-	for _, body := range all() {
-		if got[body] != 1 {
-			t.Errorf("%d records of %s", got[body], body)
-		}
-	}
-	http.DefaultClient.CloseIdleConnections()
-}
-
 // watched opens a history that looks after its files with a call, and when ticks says so.
-func watched(t *testing.T, dir string, log *syncBuffer, ticks <-chan time.Time) *reopener {
+func watched(t *testing.T, dir string, log *syncedBuffer, ticks <-chan time.Time) *reopener {
 	t.Helper()
 	r := newReopener(t.Context(), filepath.Join(dir, "oriel.db"), func(ctx context.Context) (timeline.Store, error) {
 		return sqlite.Open(ctx, dir, sqlite.Options{})
@@ -204,7 +89,7 @@ func conversationsLeft(t *testing.T, dir string) string {
 // A call that is acknowledged after the log was deleted is in the file by then, with all
 // before it. Calls at the same time are not lost by that.
 func TestACallAfterItsLogWasDeletedIsSaved(t *testing.T) {
-	var log syncBuffer
+	var log syncedBuffer
 	dir := t.TempDir()
 	r := watched(t, dir, &log, nil)
 	if err := say(t.Context(), r, "one"); err != nil {
@@ -250,7 +135,7 @@ func TestACallAfterItsLogWasDeletedIsSaved(t *testing.T) {
 // While another program has the history open with the deleted log, the server has saved
 // what it had, reports that calls wait on disk, and records again when the program ends.
 func TestADeletedLogThatOthersUseIsReported(t *testing.T) {
-	var log syncBuffer
+	var log syncedBuffer
 	dir := t.TempDir()
 	ticks := make(chan time.Time)
 	var used atomic.Bool
@@ -304,7 +189,7 @@ func TestADeletedLogThatOthersUseIsReported(t *testing.T) {
 
 // A folder in whose place somebody puts a file is gone.
 func TestAFolderReplacedByAFileIsGone(t *testing.T) {
-	var log syncBuffer
+	var log syncedBuffer
 	dir := filepath.Join(t.TempDir(), "data")
 	ticks := make(chan time.Time)
 	r := watched(t, dir, &log, ticks)
@@ -337,4 +222,22 @@ func TestAFolderReplacedByAFileIsGone(t *testing.T) {
 	if got := conversationsLeft(t, dir+".away"); got != "one two" && got != "one" {
 		t.Errorf("what was moved away has %s", got)
 	}
+}
+
+// syncedBuffer is a buffer that goroutines write to.
+type syncedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncedBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncedBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }

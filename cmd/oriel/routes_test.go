@@ -117,7 +117,7 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 	defer up.Close()
 	dir := filepath.Join(t.TempDir(), "data")
 	const shared = "0123456789abcdef"
-	s := serve(t, "--upstream-openai", up.URL+"/v1", "--upstream-anthropic", up.URL, "--data", dir, "--token", shared)
+	s := startServe(t, "--upstream-openai", up.URL+"/v1", "--upstream-anthropic", up.URL, "--data", dir, "--token", shared)
 	v := &visitor{t, strings.Split(s.openAI, "/k/")[0]}
 	store, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
 	if err != nil {

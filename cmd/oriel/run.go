@@ -201,8 +201,8 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	loaded.Upstream.OpenAI, loaded.Upstream.Anthropic = l.openAI, l.anthropic
 	log := &runLog{Handler: slog.DiscardHandler, worst: new(atomic.Int64)}
 	live := newLiveSettings(slog.New(log))
-	defer live.stop()
-	o, err := live.begin(loaded)
+	defer live.Stop()
+	o, err := live.Begin(loaded)
 	if err != nil {
 		return err
 	}
@@ -213,24 +213,24 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	log.open(loaded.Data)
 	slog.SetDefault(slog.New(log)) // standard error belongs to the program, but net/http writes to the standard log
 	if r.quiet {
-		live.warn(loaded)
+		live.Warn(loaded)
 	}
 	var trouble bytes.Buffer // printed again at the end, because a program that draws would erase it
 	var t tally
 	data := &history{dir: loaded.Data, url: loaded.Store, given: true}
-	o.events, o.onEvent, o.errOut = loaded.Events, t.event, &trouble
-	o.settings = func() *settings.Loaded { return loaded }
-	o.project, o.alone = workingFolder(), true
-	o.proxy.ShutdownTimeout = leftWait
+	o.Events, o.OnEvent, o.ErrOut = loaded.Events, t.event, &trouble
+	o.Settings = func() *settings.Loaded { return loaded }
+	o.Project, o.Alone = workingFolder(), true
+	o.Proxy.ShutdownTimeout = leftWait
 	g, err := openServer(ctx, data, o)
 	if err != nil {
 		log.finish()
 		return err
 	}
 	began := time.Now()
-	served, err := startServer(ctx, g.server, l)
+	served, err := startServer(ctx, g.Server, l)
 	if err != nil {
-		g.shutdown()
+		g.Shutdown()
 		log.finish()
 		return &failure{err}
 	}
@@ -250,14 +250,14 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	// A closed reader of the summary must not change the exit code.
 	signal.Ignore(syscall.SIGPIPE)
 	served.end()
-	s.requests(g.server.Counters())
-	g.shutdown() // after it all calls are written and reported
-	if what := g.trouble(); what != "" && s.trouble == "" {
+	s.requests(g.Server.Counters())
+	g.Shutdown() // after it all calls are written and reported
+	if what := g.Trouble(); what != "" && s.trouble == "" {
 		s.trouble = "oriel: " + what
 	}
 	var recorded *call.Counters
-	if g.engine != nil {
-		recorded = call.Of(g.engine).Counters()
+	if g.Engine != nil {
+		recorded = call.Of(g.Engine).Counters()
 	}
 	s.add(&t, recorded, loaded.Table, pricesSince(ctx, data, began, loaded.Table))
 	s.Log = log.finish()

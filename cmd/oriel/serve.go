@@ -87,17 +87,17 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	}
 	slog.SetDefault(calls.log()) // net/http writes to the standard log
 	live := newLiveSettings(log)
-	defer live.stop()
-	o, err := live.begin(loaded)
+	defer live.Stop()
+	o, err := live.Begin(loaded)
 	if err != nil {
 		return err
 	}
-	o.team, o.proxy.Log = true, calls.log()
+	o.Team, o.Proxy.Log = true, calls.log()
 	data := &history{dir: loaded.Data, url: loaded.Store, given: true}
-	o.events, o.errOut, o.fill = loaded.Events, errOut, true
-	o.onEvent = calls.recorded()
-	o.logDropped, o.settingsHeld, o.settings = errOut.Dropped, live.settingsHeld, live.current
-	if live.open && loaded.Token == "" {
+	o.Events, o.ErrOut, o.Fill = loaded.Events, errOut, true
+	o.OnEvent = calls.recorded()
+	o.LogDropped, o.SettingsHeld, o.Settings = errOut.Dropped, live.Held, live.Current
+	if live.Open && loaded.Token == "" {
 		if err := data.checkTokens(cmd.Context(), loaded, log); err != nil {
 			return err
 		}
@@ -106,8 +106,8 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	if err != nil {
 		return err
 	}
-	defer g.shutdown()
-	live.use(g, loaded)
+	defer g.Shutdown()
+	live.Use(g, loaded)
 	l, err := net.Listen("tcp", loaded.Listen)
 	if err != nil {
 		return &failure{fmt.Errorf("%w: %s", err, listenHint(err))}
@@ -115,9 +115,9 @@ func serveSettings(cmd *cobra.Command, sources settings.Sources, loaded *setting
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	defer live.watch(sources)()
-	printAddresses(out, l.Addr().(*net.TCPAddr), o.proxy, loaded)
-	if err := serveUntil(cmd.Context(), signals, g.server, l); err != nil {
+	defer live.Watch(sources)()
+	printAddresses(out, l.Addr().(*net.TCPAddr), o.Proxy, loaded)
+	if err := serveUntil(cmd.Context(), signals, g.Server, l); err != nil {
 		return &failure{err}
 	}
 	return nil
@@ -193,18 +193,18 @@ export ANTHROPIC_BASE_URL=%s
 }
 
 // newLiveSettings returns the settings of a server that can change while it runs.
-func newLiveSettings(log *slog.Logger) *liveSettings {
-	return &liveSettings{log: log, version: version(), waits: serverWaits()}
+func newLiveSettings(log *slog.Logger) *LiveSettings {
+	return &LiveSettings{Log: log, Version: version(), Waits: serverWaits()}
 }
 
 // openServer opens a server on a history.
-func openServer(ctx context.Context, data *history, o gatewayOptions) (*gateway, error) {
+func openServer(ctx context.Context, data *history, o Options) (*Gateway, error) {
 	var err error
-	if o.place, err = data.place(); err != nil {
+	if o.Place, err = data.place(); err != nil {
 		return nil, err
 	}
-	g, err := openGateway(ctx, o)
-	if errors.Is(err, errEvents) {
+	g, err := Open(ctx, o)
+	if errors.Is(err, ErrEvents) {
 		err = &failure{err}
 	}
 	return g, err

@@ -38,7 +38,7 @@ func TestServeEmbedsWhatWasImported(t *testing.T) {
 		return out.Bytes()
 	}
 	oriel("import", session)
-	s := serve(t, "--data", data)
+	s := startServe(t, "--data", data)
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		var stats struct{ Derived int }
 		if err := json.Unmarshal(oriel("stats", "--json"), &stats); err != nil {

@@ -58,7 +58,7 @@ func TestServeTakesChangesOfItsFile(t *testing.T) {
 		}
 	}
 	write(fmt.Sprintf("profile = 'off'\n[upstream]\nopenai = '%s/v1'\n", up.URL))
-	s := serve(t, "--config", path, "--data", t.TempDir(), "--upstream-anthropic", up.URL)
+	s := startServe(t, "--config", path, "--data", t.TempDir(), "--upstream-anthropic", up.URL)
 	post := func(body string) *http.Response {
 		t.Helper()
 		res, err := http.Post(s.openAI+"/chat/completions", "application/json", strings.NewReader(body))
@@ -147,7 +147,7 @@ func TestServeHoldsBackSettingsThatLoseWhatProtects(t *testing.T) {
 		}
 	}
 	write(whole)
-	s := serve(t, "--config", path, "--data", t.TempDir())
+	s := startServe(t, "--config", path, "--data", t.TempDir())
 	base := strings.TrimSuffix(s.anthropic, "/k/$ORIEL_TOKEN")
 	ask := func(path, token string) (int, string) {
 		t.Helper()

@@ -44,8 +44,8 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// serve starts the command and reads what a user would copy.
-func serve(t *testing.T, args ...string) *served {
+// startServe starts the command and reads what a user would copy.
+func startServe(t *testing.T, args ...string) *served {
 	t.Helper()
 	out, w := io.Pipe()
 	s := &served{errors: &syncBuffer{}, exit: make(chan int, 1), ended: make(chan struct{})}
@@ -113,7 +113,7 @@ func TestServe(t *testing.T) {
 	defer up.Close()
 	dir := t.TempDir()
 	t.Setenv("ORIEL_UPSTREAM_ANTHROPIC", up.URL)
-	s := serve(t, "--upstream-openai", up.URL+"/v1", "--data", dir)
+	s := startServe(t, "--upstream-openai", up.URL+"/v1", "--data", dir)
 	post := func(url string) (string, error) {
 		r, err := http.NewRequest("POST", url+"?key="+key, strings.NewReader(`{"messages":[{"role":"user","content":"hi"}]}`))
 		if err != nil {
@@ -202,7 +202,7 @@ func TestServeGoesOnWithoutAHistory(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := serve(t, "--upstream-openai", up.URL, "--upstream-anthropic", up.URL, "--data", file)
+	s := startServe(t, "--upstream-openai", up.URL, "--upstream-anthropic", up.URL, "--data", file)
 	res, err := http.Post(s.openAI+"/chat/completions", "application/json", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestServeEndsAtOnceAtTheSecondSignal(t *testing.T) {
 		close(left)
 	}))
 	defer up.Close()
-	s := serve(t, "--upstream-openai", up.URL, "--upstream-anthropic", up.URL, "--data", t.TempDir())
+	s := startServe(t, "--upstream-openai", up.URL, "--upstream-anthropic", up.URL, "--data", t.TempDir())
 	answer := make(chan error, 1)
 	go func() {
 		res, err := http.Post(s.openAI+"/chat/completions", "application/json", strings.NewReader("{}"))

@@ -38,7 +38,7 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "learnt.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := serve(t, "--upstream-openai", up.URL, "--upstream-anthropic", up.URL, "--data", dir, "--profile", "thrifty", "--events", events, "--threshold", "thrifty=3")
+	s := startServe(t, "--upstream-openai", up.URL, "--upstream-anthropic", up.URL, "--data", dir, "--profile", "thrifty", "--events", events, "--threshold", "thrifty=3")
 	words := func(n int) string { return fmt.Sprintf("thing-%d ", n) + strings.Repeat("lies east of the pier ", 30) }
 	var list []string
 	said := 0

@@ -100,7 +100,7 @@ func TestCommandsWorkOnPostgreSQL(t *testing.T) {
 // TestServeRecordsInPostgreSQL makes calls through a server whose history is a database.
 func TestServeRecordsInPostgreSQL(t *testing.T) {
 	url, dir := storeURL(t), t.TempDir()
-	s := serve(t, "--upstream-openai", startModel(t)+"/v1", "--data", dir, "--store", url)
+	s := startServe(t, "--upstream-openai", startModel(t)+"/v1", "--data", dir, "--store", url)
 	for _, body := range []string{
 		`{"model":"gpt-4o","messages":[{"role":"user","content":"where is the key?"}]}`,
 		`{"model":"gpt-4o","messages":[{"role":"user","content":"where is the key?"},{"role":"assistant","content":"Noted."},{"role":"user","content":"and the lock?"}]}`,
@@ -129,7 +129,7 @@ func TestServeRecordsInPostgreSQL(t *testing.T) {
 	if code, _, errOut := command(t, "verify", "--store", url); code != 0 {
 		t.Error(errOut)
 	}
-	for _, name := range []string{"oriel.db*", learntFile} {
+	for _, name := range []string{"oriel.db*", LearntFile} {
 		if found, _ := filepath.Glob(filepath.Join(dir, name)); len(found) > 0 {
 			t.Errorf("it is in the folder, too: %v", found)
 		}
@@ -139,7 +139,7 @@ func TestServeRecordsInPostgreSQL(t *testing.T) {
 // TestServeGoesOnWithoutItsDatabase: calls go through while there is none, and are told so
 // without the password.
 func TestServeGoesOnWithoutItsDatabase(t *testing.T) {
-	s := serve(t, "--upstream-openai", startModel(t)+"/v1", "--data", t.TempDir(), "--store", "postgres://u:"+storePassword+"@127.0.0.1:1/d?connect_timeout=1")
+	s := startServe(t, "--upstream-openai", startModel(t)+"/v1", "--data", t.TempDir(), "--store", "postgres://u:"+storePassword+"@127.0.0.1:1/d?connect_timeout=1")
 	res, err := http.Post(s.openAI+"/chat/completions", "application/json", strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}`))
 	if err != nil || res.StatusCode != 200 {
 		t.Fatal(res, err)
@@ -166,7 +166,7 @@ func TestServersShareWhatTheyLearnt(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
-		l, err := token.OpenLearntAt(learntOf(s, "here"))
+		l, err := token.OpenLearntAt(LearntOf(s, "here"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -241,7 +241,7 @@ func TestDroppedLogLinesAreReported(t *testing.T) {
 // What net/http writes to the standard log of the program, such as of an upstream that
 // answers unasked, is in the log of the server, which no reader can stop.
 func TestTheStandardLogIsTheServers(t *testing.T) {
-	s := serve(t, "--data", t.TempDir())
+	s := startServe(t, "--data", t.TempDir())
 	log.Print("a line of the standard log")
 	s.end(t)
 	if !strings.Contains(s.errors.String(), "a line of the standard log") {

@@ -29,7 +29,7 @@ func serveCut(t *testing.T, args ...string) (*served, *topClient) {
 		return fakemodel.Answer{Text: "Well.", Input: 2000, Output: 5}
 	}})
 	t.Cleanup(provider.Close)
-	s := serve(t, append([]string{"--data", t.TempDir(), "--upstream-anthropic", provider.URL}, args...)...)
+	s := startServe(t, append([]string{"--data", t.TempDir(), "--upstream-anthropic", provider.URL}, args...)...)
 	base := strings.TrimSuffix(s.anthropic, "/k/$ORIEL_TOKEN")
 	client, err := newTopClient(base+"/oriel/", "")
 	if err != nil {
@@ -152,7 +152,7 @@ func TestTopOnce(t *testing.T) {
 	t.Setenv("ORIEL_TOKEN", "a-token-of-our-own")
 	provider := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Well.", Input: 1} }})
 	defer provider.Close()
-	s := serve(t, "--data", t.TempDir(), "--upstream-anthropic", provider.URL)
+	s := startServe(t, "--data", t.TempDir(), "--upstream-anthropic", provider.URL)
 	defer s.end(t)
 	base := strings.TrimSuffix(s.anthropic, "/k/$ORIEL_TOKEN")
 	s.talk(t, base+"/k/a-token-of-our-own", 1)

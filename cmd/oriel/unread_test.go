@@ -18,7 +18,7 @@ import (
 func TestAClientThatIsNotReadIsNamedEverywhere(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }))
 	defer up.Close()
-	s := serve(t, "--upstream-openai", up.URL+"/v1", "--upstream-anthropic", up.URL, "--data", t.TempDir(), "--token", "0123456789abcdef")
+	s := startServe(t, "--upstream-openai", up.URL+"/v1", "--upstream-anthropic", up.URL, "--data", t.TempDir(), "--token", "0123456789abcdef")
 	defer s.end(t)
 	address, _, _ := strings.Cut(s.anthropic, "/k/")
 	for body, encoding := range map[string]string{"????": "x-odd", "this is not JSON": ""} {

@@ -22,9 +22,9 @@ var outputWait = 2 * time.Second
 var reopenEvery, watchEvery, fillEvery, fillSettle time.Duration
 
 // serverWaits returns the times of a server.
-func serverWaits() waits {
-	return waits{
-		reply: replyTimeout, health: healthWait, output: outputWait, reopen: reopenEvery, settings: watchEvery,
-		fill: fillEvery, settle: fillSettle,
+func serverWaits() Waits {
+	return Waits{
+		Reply: replyTimeout, Health: healthWait, Output: outputWait, Reopen: reopenEvery, Settings: watchEvery,
+		Fill: fillEvery, Settle: fillSettle,
 	}
 }

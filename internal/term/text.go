@@ -105,6 +105,9 @@ func Printable(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
+// MaxError is the most characters of an error that are printed.
+const MaxError = 4000
+
 // OneLine returns the beginning of a text on one line, without control
 // characters.
 func OneLine(s string, width int) string {
