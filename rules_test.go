@@ -84,6 +84,7 @@ var layers = []string{
 	"internal/settings",
 	"internal/setup",
 	"internal/api",
+	"internal/serve",
 	"internal/test/strict",
 	"internal/test/fakemodel",
 	"internal/test/freeport",

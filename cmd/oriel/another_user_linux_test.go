@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/oriel-context/oriel/internal/serve"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -28,7 +29,7 @@ func TestAnotherUsersFolder(t *testing.T) {
 	if code, _, errOut := command(t, "import", "--data", dir, talk); code != 0 {
 		t.Fatal(errOut)
 	}
-	if err := os.WriteFile(filepath.Join(dir, LearntFile), []byte("{}"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, serve.LearntFile), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	asAnother(t, dir)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/serve"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/window"
@@ -147,7 +148,7 @@ func (s *settingsFlags) sources() (settings.Sources, error) {
 func loadSettings(s settings.Sources) (*settings.Loaded, error) {
 	l, err := settings.Load(s)
 	if err == nil && l.Data == "" {
-		l.Data, err = UserFolder()
+		l.Data, err = serve.UserFolder()
 	}
 	return l, err
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/serve"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/internal/settings/near"
 	"github.com/oriel-context/oriel/internal/term"
@@ -149,7 +150,7 @@ func (h *history) folder() (string, error) {
 	} else if l.Data != "" {
 		return l.Data, nil
 	}
-	return UserFolder()
+	return serve.UserFolder()
 }
 
 // ownFolder returns the data folder of a program that keeps more in it than the history. It
@@ -182,7 +183,7 @@ func (h *history) file() (string, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w in %s: oriel import brings one in, --data names another folder", errNoHistory, dir)
 	} else if errors.Is(err, fs.ErrPermission) {
-		return "", &failure{AnothersFolder(dir)}
+		return "", &failure{serve.AnothersFolder(dir)}
 	} else if err != nil {
 		return "", &failure{err}
 	}
@@ -219,8 +220,8 @@ func (h *history) open(ctx context.Context, o sqlite.Options) (timeline.Store, e
 // openFolder opens the history in a folder. One of an older version is upgraded first, also
 // for a command that only reads, if this user may write.
 func openFolder(ctx context.Context, dir string, o sqlite.Options) (*sqlite.Store, error) {
-	if IsAnothers(dir) {
-		return nil, &failure{AnothersFolder(dir)}
+	if serve.IsAnothers(dir) {
+		return nil, &failure{serve.AnothersFolder(dir)}
 	}
 	store, err := sqlite.Open(ctx, dir, o)
 	if !errors.Is(err, timeline.ErrOlder) {
@@ -237,7 +238,7 @@ func openFolder(ctx context.Context, dir string, o sqlite.Options) (*sqlite.Stor
 }
 
 // place returns where a server keeps the history and what else it keeps.
-func (h *history) place() (p Place, err error) {
+func (h *history) place() (p serve.Place, err error) {
 	if p.Dir, err = h.ownFolder(); err != nil {
 		return p, err
 	}
@@ -251,13 +252,13 @@ func (h *history) serve(ctx context.Context, level sqlite.Sync, log *slog.Logger
 	if err != nil {
 		return nil, err
 	}
-	p := Place{URL: url}
+	p := serve.Place{URL: url}
 	if url == "" {
 		if p.Dir, err = h.folder(); err != nil {
 			return nil, err
 		}
-		if IsAnothers(p.Dir) {
-			return nil, &failure{AnothersFolder(p.Dir)}
+		if serve.IsAnothers(p.Dir) {
+			return nil, &failure{serve.AnothersFolder(p.Dir)}
 		}
 	}
 	return p.Open(ctx, level, log)
@@ -344,7 +345,7 @@ func (h *history) withConversation(ctx context.Context, name string, do func(*or
 
 func (h *history) withEngine(ctx context.Context, dir string, s tenantStore, name string, do func(*oriel.Conversation) error) error {
 	engine, err := s.engine(ctx, oriel.Config{
-		Dir: dir, Learnt: LearntOf(s.Store, "the database"), NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Dir: dir, Learnt: serve.LearntOf(s.Store, "the database"), NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	if err != nil {
 		return err

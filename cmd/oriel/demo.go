@@ -22,6 +22,7 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/demo"
 	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/serve"
 	"github.com/oriel-context/oriel/internal/term"
 )
 
@@ -100,7 +101,7 @@ func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) 
 	if err != nil {
 		return &failure{fmt.Errorf("%w: %s", err, listenHint(err))}
 	}
-	g, err := openServer(ctx, data, Options{Proxy: o, Waits: serverWaits(), Calls: oriel.CallOptions{Profile: "thrifty", RecallWait: demoRecall}, OnEvent: notes.add, ErrOut: io.Discard})
+	g, err := openServer(ctx, data, serve.Options{Proxy: o, Waits: serverWaits(), Calls: oriel.CallOptions{Profile: "thrifty", RecallWait: demoRecall}, OnEvent: notes.add, ErrOut: io.Discard})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -158,7 +159,7 @@ func demoFolder(dir string) (*history, func() error, error) {
 	case err == nil:
 		return nil, nil, fmt.Errorf("there is a history in %s already: name a new folder with --data", dir)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, nil, &failure{AnothersFolder(dir)}
+		return nil, nil, &failure{serve.AnothersFolder(dir)}
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, nil, &failure{err}
 	}

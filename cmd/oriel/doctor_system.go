@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/oriel-context/oriel/internal/serve"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/internal/vector/mat"
 )
@@ -60,14 +61,14 @@ func judgeMemory(available uint64, known bool, limit int64) finding {
 		f.Found = term.Bytes(int64(min(available, math.MaxInt64))) + " available"
 	}
 	if limit == math.MaxInt64 {
-		f.Found += "; GOMEMLIMIT is not set, a server stays within " + term.Bytes(LibraryMemory)
+		f.Found += "; GOMEMLIMIT is not set, a server stays within " + term.Bytes(serve.LibraryMemory)
 	} else {
 		f.Found += "; GOMEMLIMIT is " + term.Bytes(limit)
 	}
 	switch {
-	case limit < ServerMemory:
-		f.Status, f.Advice = warning, "a server needs "+term.Bytes(LibraryMemory)+" to be fast: raise GOMEMLIMIT or unset it"
-	case known && available < LibraryMemory:
+	case limit < serve.ServerMemory:
+		f.Status, f.Advice = warning, "a server needs "+term.Bytes(serve.LibraryMemory)+" to be fast: raise GOMEMLIMIT or unset it"
+	case known && available < serve.LibraryMemory:
 		f.Status, f.Advice = warning, "that is less than a server with recall may take: end other programs, or set GOMEMLIMIT lower"
 	}
 	return f

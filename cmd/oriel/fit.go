@@ -13,6 +13,7 @@ import (
 
 	"github.com/oriel-context/oriel/cmd/oriel/internal/trajectory"
 	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/internal/serve"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/window"
@@ -101,7 +102,7 @@ trajectory for --format trajectory.`,
 			return err
 		}
 		if o.Policy == "relevance" && o.Query != "" {
-			if model, closeModel, err := OpenModel(o.embed, 0); err == nil { // otherwise words are compared
+			if model, closeModel, err := serve.OpenModel(o.embed, 0); err == nil { // otherwise words are compared
 				defer closeModel()
 				o.Embed = model.Embed
 			}

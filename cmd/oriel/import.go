@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/importer"
+	"github.com/oriel-context/oriel/internal/serve"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -96,7 +97,7 @@ imported.`,
 		if o.Format, err = importer.ParseFormat(format); err != nil {
 			return err
 		}
-		level, err := SyncLevel(sync)
+		level, err := serve.SyncLevel(sync)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/oriel-context/oriel/internal/serve"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/token"
@@ -24,9 +25,9 @@ func (h *history) learnt() (l *token.Learnt, end func(), err error) {
 		if err != nil {
 			return nil, end, err
 		}
-		l, err = token.OpenLearnt(filepath.Join(dir, LearntFile))
+		l, err = token.OpenLearnt(filepath.Join(dir, serve.LearntFile))
 		if errors.Is(err, fs.ErrPermission) {
-			err = &failure{AnothersFolder(dir)}
+			err = &failure{serve.AnothersFolder(dir)}
 		}
 		return l, end, err
 	}
@@ -37,6 +38,6 @@ func (h *history) learnt() (l *token.Learnt, end func(), err error) {
 	if err != nil {
 		return nil, end, err
 	}
-	l, err = token.OpenLearntAt(LearntOf(s, postgres.Redact(url)))
+	l, err = token.OpenLearntAt(serve.LearntOf(s, postgres.Redact(url)))
 	return l, func() { s.Close() }, err
 }

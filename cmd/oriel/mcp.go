@@ -14,6 +14,7 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/mcp"
+	"github.com/oriel-context/oriel/internal/serve"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -107,14 +108,14 @@ func (h *mcpHistory) open(ctx context.Context) (*mcp.History, error) {
 		return nil, err
 	}
 	h.closers = append(h.closers, func() { store.Close() })
-	config := oriel.Config{Learnt: LearntOf(store, "the database"), NoEmbed: true, NoEmbedItems: true}
+	config := oriel.Config{Learnt: serve.LearntOf(store, "the database"), NoEmbed: true, NoEmbedItems: true}
 	if config.Learnt == nil {
 		if config.Dir, err = h.data.folder(); err != nil {
 			return nil, err
 		}
 	}
 	if e, err := embedSettings(); err == nil {
-		if model, closeModel, err := OpenModel(e, 1); err == nil { // else by words alone
+		if model, closeModel, err := serve.OpenModel(e, 1); err == nil { // else by words alone
 			config.Embed, config.NoEmbed = model, false
 			h.closers = append(h.closers, closeModel)
 		}

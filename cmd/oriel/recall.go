@@ -17,6 +17,7 @@ import (
 	inside "github.com/oriel-context/oriel/internal/engine"
 	"github.com/oriel-context/oriel/internal/number"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/serve"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -221,7 +222,7 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 		if err != nil {
 			return found{}, err
 		}
-		model, closeModel, err := OpenModel(e, 0)
+		model, closeModel, err := serve.OpenModel(e, 0)
 		if err != nil {
 			return found{}, err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/serve"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/internal/term/lines"
@@ -193,18 +194,18 @@ export ANTHROPIC_BASE_URL=%s
 }
 
 // newLiveSettings returns the settings of a server that can change while it runs.
-func newLiveSettings(log *slog.Logger) *LiveSettings {
-	return &LiveSettings{Log: log, Version: version(), Waits: serverWaits()}
+func newLiveSettings(log *slog.Logger) *serve.LiveSettings {
+	return &serve.LiveSettings{Log: log, Version: version(), Waits: serverWaits()}
 }
 
 // openServer opens a server on a history.
-func openServer(ctx context.Context, data *history, o Options) (*Gateway, error) {
+func openServer(ctx context.Context, data *history, o serve.Options) (*serve.Gateway, error) {
 	var err error
 	if o.Place, err = data.place(); err != nil {
 		return nil, err
 	}
-	g, err := Open(ctx, o)
-	if errors.Is(err, ErrEvents) {
+	g, err := serve.Open(ctx, o)
+	if errors.Is(err, serve.ErrEvents) {
 		err = &failure{err}
 	}
 	return g, err

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/serve"
 	"github.com/oriel-context/oriel/internal/test/pgtest"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/token"
@@ -129,7 +130,7 @@ func TestServeRecordsInPostgreSQL(t *testing.T) {
 	if code, _, errOut := command(t, "verify", "--store", url); code != 0 {
 		t.Error(errOut)
 	}
-	for _, name := range []string{"oriel.db*", LearntFile} {
+	for _, name := range []string{"oriel.db*", serve.LearntFile} {
 		if found, _ := filepath.Glob(filepath.Join(dir, name)); len(found) > 0 {
 			t.Errorf("it is in the folder, too: %v", found)
 		}
@@ -166,7 +167,7 @@ func TestServersShareWhatTheyLearnt(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
-		l, err := token.OpenLearntAt(LearntOf(s, "here"))
+		l, err := token.OpenLearntAt(serve.LearntOf(s, "here"))
 		if err != nil {
 			t.Fatal(err)
 		}

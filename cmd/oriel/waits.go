@@ -2,6 +2,8 @@ package main
 
 import (
 	"time"
+
+	"github.com/oriel-context/oriel/internal/serve"
 )
 
 // replyTimeout is proxy.Options.ReplyTimeout: the default. Tests wait longer.
@@ -22,8 +24,8 @@ var outputWait = 2 * time.Second
 var reopenEvery, watchEvery, fillEvery, fillSettle time.Duration
 
 // serverWaits returns the times of a server.
-func serverWaits() Waits {
-	return Waits{
+func serverWaits() serve.Waits {
+	return serve.Waits{
 		Reply: replyTimeout, Health: healthWait, Output: outputWait, Reopen: reopenEvery, Settings: watchEvery,
 		Fill: fillEvery, Settle: fillSettle,
 	}
