@@ -16,18 +16,19 @@ import (
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
 
-// Options are the options of openGateway.
+// Options are the options of Open.
 type Options struct {
 	// Proxy holds addresses, upstreams, tokens and the log; the engine is
 	// added.
 	Proxy proxy.Options
+	// Place is where the history is.
 	Place Place
 	// Team admits the holders of stored tokens.
 	Team  bool
 	Sync  sqlite.Sync
 	Spool string // that of the settings; see spoolFolder
 	Calls oriel.CallOptions
-	// Project is the project of new conversations, or ""; alone is set if one agent uses
+	// Project is the project of new conversations, or ""; Alone is set if one agent uses
 	// the proxy.
 	Project string
 	Alone   bool
@@ -36,11 +37,12 @@ type Options struct {
 	Embed settings.Embed
 	// Fill has the model in this program embed the whole history in the background.
 	Fill bool
-	// Events is the file of events, or ""; onEvent also receives them.
+	// Events is the file of events, or ""; OnEvent also receives them.
 	Events  string
 	OnEvent func(oriel.Event)
-	ErrOut  io.Writer
-	// LogDropped returns how many log lines were dropped, settingsHeld why
+	// ErrOut receives a line if the history cannot be opened.
+	ErrOut io.Writer
+	// LogDropped returns how many log lines were dropped, SettingsHeld why
 	// changed settings are not in use. Either may be nil.
 	LogDropped   func() int64
 	SettingsHeld func() string
@@ -51,8 +53,9 @@ type Options struct {
 
 // Gateway is a proxy with its engine.
 type Gateway struct {
-	Server  *proxy.Server
-	Engine  *oriel.Engine
+	Server *proxy.Server
+	Engine *oriel.Engine
+
 	history *reopener
 	events  *eventLog
 	hub     *api.Hub

@@ -17,13 +17,16 @@ import (
 	"github.com/oriel-context/oriel/timeline/memory"
 )
 
-// LiveSettings applies changed settings to a running gateway.
+// LiveSettings makes the options of a gateway from settings, and applies changes of the
+// settings to it while it runs.
 type LiveSettings struct {
 	// Open is set if others than programs of this machine are served.
-	Open    bool
+	Open bool
+	// Log, Version and Waits are those of the gateway. They are set before Begin.
 	Log     *slog.Logger
 	Version string
 	Waits   Waits
+
 	gateway *Gateway
 	now     atomic.Pointer[settings.Loaded]
 	held    atomic.Pointer[string] // why changed settings are not in use; nil if they are
