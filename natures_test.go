@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func newTalk(t *testing.T, dir string) *talk {
 			`"message":{"role":"assistant","content":"Noted."}}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`)
 	}))
 	t.Cleanup(model.Close)
-	waits := call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}
+	waits := call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}
 	var err error
 	k.engine, err = oriel.Open(call.With(t.Context(), call.Inside{Waits: waits}), oriel.Config{Dir: dir, NoEmbed: true})
 	if err != nil {
@@ -133,8 +134,11 @@ func TestEveryMethodOnAConversationOfCalls(t *testing.T) {
 		t.Errorf("directives: %v", err)
 	}
 	before, err := c.Plans(ctx, 0)
-	if err != nil || len(before) == 0 || before[len(before)-1].Undo != plan {
+	if err != nil || len(before) == 0 || before[len(before)-1].Undo != "p"+strconv.Itoa(len(before)) {
 		t.Fatalf("plans: %v, and the answer named %q", err, plan)
+	}
+	if named, err := c.WouldUndo(ctx, plan); err != nil || named.Plan != before[len(before)-1].Undo {
+		t.Errorf("the answer named %q, which is %+v, %v", plan, named, err)
 	}
 
 	// What it refuses.

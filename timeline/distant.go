@@ -25,14 +25,14 @@ type Distant interface {
 const MaxEnding = 64
 
 // GatheredKinds are the kinds of the records in Gathered.
-var GatheredKinds = []string{"thread", KindPin, KindHold, KindPlan, KindSize, KindNumber, KindQuiet, "summary"}
+var GatheredKinds = []string{"thread", KindPin, KindHold, KindPlan, KindSize, KindProposal, KindQuiet, "summary"}
 
 // Wanted says how much Distant.Gather reads. The zero value leaves out the messages only.
 type Wanted struct {
-	// Known are the names of plans, and Before is a number: of the plans with these names,
-	// and of those with numbers below Before, only the keys are read.
-	Known  []string
-	Before int64
+	// Known are ids of plans, and Plans is a number, or 0: of the plans with these ids, and of
+	// all but the newest Plans, only the keys are read.
+	Known []string
+	Plans int
 	// Messages asks for all messages that the conversation has used or passed. Without it
 	// they are read only if there is a plan that is not known.
 	Messages bool

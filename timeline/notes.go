@@ -22,8 +22,8 @@ const (
 	KindPrivate = "private"
 	// KindTitle is the title that an imported file gives a conversation.
 	KindTitle = "title"
-	// KindNumber reserves the id of a plan that is not stored yet.
-	KindNumber = "number"
+	// KindProposal has a plan that is not stored yet, for other processes.
+	KindProposal = "number"
 	// KindQuiet notes that nothing is recalled for a request that is not stored yet.
 	KindQuiet = "quiet"
 )

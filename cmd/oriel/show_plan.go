@@ -30,7 +30,7 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 	}
 	ids := make([]string, len(plans))
 	for i := range plans {
-		if ids[i] = plans[i].ID; plans[i].Name == o.plan {
+		if ids[i] = plans[i].ID; plans[i].LongID == o.plan {
 			o.plan = ids[i] // by the long id that logs have
 		}
 	}

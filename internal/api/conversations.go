@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
@@ -196,7 +197,7 @@ func (q *request) conversation() (any, error) {
 	if out.Pins, err = q.pinned(ctx, c); err != nil {
 		return nil, err
 	}
-	plans, err := report.PlanIDs(ctx, q.Store, q.tenant, c.Name)
+	plans, err := plan.Names(ctx, notes)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/oriel-context/oriel/internal/api"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -73,7 +74,7 @@ func (w *world) large(conversation string, n int) {
 		}
 	}
 	data := fmt.Sprintf(`{"policy":"ladder","mode":"hard","model":"m","budget":1000,"tokens_before":2000,"tokens_after":900,"action":"evict","blocks":[%s],"inserted":[{"kind":"recall","into":%d,"tokens":12,"text":"r","block":"7 other#9"}]}`, strings.Join(blocks, ","), n)
-	p := timeline.Plan{ID: "p1", Name: "p-x-0", At: applied.Head, Time: noon, Data: json.RawMessage(data)}.Record()
+	p := (&plan.Stored{ID: "p-x-0", At: applied.Head, Time: noon, Data: json.RawMessage(data)}).Record()
 	call := timeline.Record{Kind: "call", Key: "c1", At: applied.Head, Time: noon, Data: fmt.Appendf(nil, `{"v":1,"model":"m","plan":%q,"tokens":900,"came":2000}`, p.Key)}
 	if _, err := w.store.Apply(w.t.Context(), timeline.Local, timeline.Change{Conversation: conversation, Stay: true, Now: noon, Put: []timeline.Record{p, call}}); err != nil {
 		w.t.Fatal(err)

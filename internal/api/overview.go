@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -268,9 +269,14 @@ func (q *request) nameLive(ctx context.Context, o *overview) error {
 		if l.Title, err = q.title(&l.of); err != nil {
 			return err
 		}
-		if id, name := timeline.ParsePlanKey(l.Plan); id != "" && name != "" {
-			l.Plan = id
+		if l.Plan == "" {
+			continue
 		}
+		names, err := plan.Names(ctx, timeline.Notes{Store: q.Store, Tenant: q.tenant, Conversation: l.of.Name})
+		if err != nil {
+			return err
+		}
+		l.Plan = cmp.Or(names[l.Plan], l.Plan)
 	}
 	return nil
 }

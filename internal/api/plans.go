@@ -81,7 +81,9 @@ func (q *request) plan() (any, error) {
 func planOf(plans []report.Plan, name string) (*report.Plan, error) {
 	ids := make([]string, len(plans))
 	for i := range plans {
-		ids[i] = plans[i].ID
+		if ids[i] = plans[i].ID; plans[i].LongID == name {
+			return &plans[i], nil
+		}
 	}
 	i, err := report.PlanOf(ids, name)
 	if err != nil {

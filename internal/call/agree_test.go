@@ -19,6 +19,7 @@ import (
 
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -34,7 +35,7 @@ type meeting struct {
 }
 
 func (m *meeting) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
-	if slices.ContainsFunc(c.Put, func(r timeline.Record) bool { return r.Kind == timeline.KindNumber }) {
+	if slices.ContainsFunc(c.Put, func(r timeline.Record) bool { return r.Kind == timeline.KindProposal }) {
 		m.once.Do(func() {
 			m.all.Done()
 			m.all.Wait()
@@ -97,7 +98,7 @@ func share(t *testing.T, n int) (store *memory.Store, engines []*call.Engine) {
 	var all sync.WaitGroup
 	all.Add(n)
 	for range n {
-		waits := call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}
+		waits := call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}
 		e := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: &deaf{Store: &meeting{Store: store, all: &all}}, Shared: true, Waits: waits}})
 		t.Cleanup(func() { must(e.Close(ctx)) })
 		engines = append(engines, e)
@@ -128,11 +129,11 @@ func TestEnginesAskedInTheSameMomentUseOnePlan(t *testing.T) {
 		calls[i].end(http.StatusOK)
 	}
 	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
-	if plans, err := notes.Plans(ctx); err != nil || len(plans) != 1 || plans[0].ID != calls[0].plan {
+	if plans, err := plan.List(ctx, notes, nil); err != nil || len(plans) != 1 || plans[0].ID != calls[0].plan {
 		t.Errorf("stored plans %v, %v instead of %s", names(plans), err, calls[0].plan)
 	}
-	if left, err := notes.Reserved(ctx, nil); err != nil || len(left) > 0 {
-		t.Errorf("reservations %v are left: %v", names(left), err)
+	if left, err := plan.Proposed(ctx, notes, nil); err != nil || len(left) > 0 {
+		t.Errorf("proposals %v are left: %v", names(left), err)
 	}
 }
 
@@ -141,7 +142,7 @@ func TestEnginesAskedInTheSameMomentUseOnePlan(t *testing.T) {
 func TestAPlanIsUsedElsewhereBeforeItsCallEnds(t *testing.T) {
 	store, engines := share(t, 1)
 	first := ask(engines[0], "first", talk(18, "A question.", 500))
-	other := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: &deaf{Store: store}, Shared: true, Waits: call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
+	other := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: &deaf{Store: store}, Shared: true, Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
 	defer func() { must(other.Close(ctx)) }()
 	second := ask(other, "second", talk(18, "Another question.", 1000))
 	small := ask(other, "small", talk(18, "A small one.", 1))
@@ -150,7 +151,7 @@ func TestAPlanIsUsedElsewhereBeforeItsCallEnds(t *testing.T) {
 	}
 	second.end(http.StatusOK)
 	small.end(http.StatusOK)
-	plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}.Plans(ctx)
+	plans, err := plan.List(ctx, timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}, nil)
 	if err != nil || len(plans) != 1 || plans[0].ID != first.plan {
 		t.Errorf("stored plans %v, %v instead of %s", names(plans), err, first.plan)
 	}
@@ -162,21 +163,21 @@ func TestAPlanOfACallWithoutAKeyIsWithdrawn(t *testing.T) {
 	store, engines := share(t, 1)
 	begun := ask(engines[0], "call", talk(18, "A question.", 500))
 	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
-	if reserved, err := notes.Reserved(ctx, nil); err != nil || len(reserved) != 1 || reserved[0].ID != begun.plan || len(reserved[0].Contents) == 0 {
-		t.Errorf("reserved are %v, %v instead of %q", names(reserved), err, begun.plan)
+	if proposed, err := plan.Proposed(ctx, notes, nil); err != nil || len(proposed) != 1 || proposed[0].ID != begun.plan || len(proposed[0].Contents) == 0 {
+		t.Errorf("proposed are %v, %v instead of %q", names(proposed), err, begun.plan)
 	}
 	begun.end(http.StatusUnauthorized)
 	must(engines[0].Close(ctx))
-	if left, err := notes.Reserved(ctx, nil); err != nil || len(left) > 0 {
-		t.Errorf("reservations %v are left: %v", names(left), err)
+	if left, err := plan.Proposed(ctx, notes, nil); err != nil || len(left) > 0 {
+		t.Errorf("proposals %v are left: %v", names(left), err)
 	}
 }
 
-// hung is a store that does not answer when a plan is reserved.
+// hung is a store that does not answer when a plan is proposed.
 type hung struct{ timeline.Store }
 
 func (h *hung) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
-	if slices.ContainsFunc(c.Put, func(r timeline.Record) bool { return r.Kind == timeline.KindNumber }) {
+	if slices.ContainsFunc(c.Put, func(r timeline.Record) bool { return r.Kind == timeline.KindProposal }) {
 		<-ctx.Done()
 		return timeline.Applied{}, ctx.Err()
 	}
@@ -187,15 +188,15 @@ func (h *hung) Apply(ctx context.Context, tenant string, c timeline.Change) (tim
 func TestAPlanIsMadeWhileTheStoreHangs(t *testing.T) {
 	store, _ := share(t, 1)
 	e := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: &deaf{Store: &hung{store}}, Shared: true,
-		Waits: call.Waits{Store: time.Minute, Number: 20 * time.Millisecond, Brief: time.Minute, Shared: time.Minute}}})
+		Waits: call.Waits{Store: time.Minute, Agree: 20 * time.Millisecond, Brief: time.Minute, Shared: time.Minute}}})
 	defer func() { must(e.Close(ctx)) }()
 	begun := ask(e, "call", talk(18, "A question.", 500))
 	if begun.plan != "p-call-0" {
 		t.Errorf("the plan is %q", begun.plan)
 	}
 	begun.end(http.StatusOK)
-	plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}.Plans(ctx)
-	if err != nil || len(plans) != 1 || plans[0].Name != begun.plan {
+	plans, err := plan.List(ctx, timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}, nil)
+	if err != nil || len(plans) != 1 || plans[0].ID != begun.plan {
 		t.Errorf("stored plans %v, %v instead of %s", names(plans), err, begun.plan)
 	}
 }
@@ -208,7 +209,7 @@ func TestEnginesThatFindDifferentThingsSendTheSameBytes(t *testing.T) {
 		open := func(wait time.Duration) *call.Engine {
 			library := recall.NewLibrary(store, recall.LibraryOptions{})
 			e := call.NewForTest(call.TestOptions{Options: call.Options{RecallWait: wait}, Parts: call.Parts{Store: &deaf{Store: store}, Recall: library, Shared: true,
-				Waits: call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
+				Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
 			t.Cleanup(func() {
 				must(e.Close(ctx))
 				library.Close()
@@ -270,13 +271,13 @@ func TestACallBeatenInItsOwnProcessSharesNoPlan(t *testing.T) {
 		t.Errorf("the calls are sent by plans %q and %q", first.plan, second.plan)
 	}
 	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
-	if shared, err := notes.Reserved(ctx, nil); err != nil || len(shared) != 1 || shared[0].ID != second.plan {
+	if shared, err := plan.Proposed(ctx, notes, nil); err != nil || len(shared) != 1 || shared[0].ID != second.plan {
 		t.Errorf("shared are %v, %v instead of %q", names(shared), err, second.plan)
 	}
 	first.end(http.StatusOK)
 	second.end(http.StatusOK)
-	if left, err := notes.Reserved(ctx, nil); err != nil || len(left) > 0 {
-		t.Errorf("reservations %v are left: %v", names(left), err)
+	if left, err := plan.Proposed(ctx, notes, nil); err != nil || len(left) > 0 {
+		t.Errorf("proposals %v are left: %v", names(left), err)
 	}
 }
 

@@ -395,7 +395,7 @@ func retries(h http.Header) bool {
 // summarised reports and stores a summary that was written in the background.
 func (r *Engine) summarised(s plan.Summary) {
 	e := event.Event{
-		Kind: event.Condensation, Tenant: s.Tenant, Conversation: s.Conversation, Model: s.Model, TokensBefore: s.Before, TokensAfter: s.After, Cost: s.Cost, Plan: s.PlanID, Items: s.Messages,
+		Kind: event.Condensation, Tenant: s.Tenant, Conversation: s.Conversation, Model: s.Model, TokensBefore: s.Before, TokensAfter: s.After, Cost: s.Cost, Plan: s.Plan, Items: s.Messages,
 	}
 	if errors.Is(s.Err, context.Canceled) {
 		return // the engine is being closed: nothing has failed

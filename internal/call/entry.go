@@ -55,7 +55,7 @@ type entry struct {
 	Partial string `json:"partial,omitempty"` // content: what came of a reply that was cut off
 	Tokens  int    `json:"tokens,omitempty"`
 	// Came is the size of the request in tokens if less was sent. Plan is the key of the
-	// plan by which it was sent; see timeline.PlanKey.
+	// plan by which it was sent; see plan.IDOf.
 	Came int    `json:"came,omitempty"`
 	Plan string `json:"plan,omitempty"`
 	// Profile, Wish and Hard are the settings of its view, see view.Room; zero if no view

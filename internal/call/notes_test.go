@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
 )
@@ -181,18 +182,18 @@ func TestNotesOfVersion1CallsAreRead(t *testing.T) {
 		t.Errorf("holds %+v", holds)
 	}
 
-	// Another process makes a plan that is called p1 as well. What is held is the same.
+	// An earlier program makes a plan that it calls p1 as well. What is held is the same.
 	store, err := sqlite.Open(ctx, dir, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}.Plans(ctx)
+	plans, err := plan.List(ctx, timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := plans[len(plans)-1]
-	other.ID, other.Name = "p1", "p-AAAAAAAAAAAAAAAA-0"
-	_, err = store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true, Put: []timeline.Record{other.Record()}, Now: time.Now()})
+	other := plans[len(plans)-1].Record()
+	other.Key = "p1-AAAAAAAAAAAAAAAA-0"
+	_, err = store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true, Put: []timeline.Record{other}, Now: time.Now()})
 	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}

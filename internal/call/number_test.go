@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -53,7 +55,7 @@ func branched(n int, branch string) []json.RawMessage {
 }
 
 // SPEC E5: an id that a server tells is that plan's for ever, though another server on the
-// same folder numbers a plan of the conversation at the same time.
+// same folder makes a plan of the conversation at the same time.
 func TestTwoServersNeverTellOneIDForTwoPlans(t *testing.T) {
 	dir := t.TempDir()
 	servers := []*server{{restart(openStore(t, dir)), "A", 0}, {restart(openStore(t, dir)), "B", 0}}
@@ -93,22 +95,22 @@ func TestTwoServersNeverTellOneIDForTwoPlans(t *testing.T) {
 	}
 	store := openStore(t, dir)
 	defer store.Close()
-	plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}.Plans(ctx)
+	plans, err := plan.List(ctx, timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}, nil)
 	must(err)
 	for key, id := range told {
-		i := slices.IndexFunc(plans, func(p timeline.Plan) bool { return p.ID == id })
-		if i < 0 || !strings.HasPrefix(plans[i].Name, "p-"+key) {
+		i := slices.IndexFunc(plans, func(p plan.Stored) bool { return p.ID == id })
+		if i < 0 || !strings.HasPrefix(id, "p-"+key) {
 			t.Errorf("call %s told plan %q, stored are %v", key, id, names(plans))
 		}
 	}
-	if left, err := store.RecordKeys(ctx, timeline.Local, "talk", timeline.KindNumber); err != nil || len(left) > 0 {
-		t.Errorf("reservations %q are left: %v", left, err)
+	if left, err := store.RecordKeys(ctx, timeline.Local, "talk", timeline.KindProposal); err != nil || len(left) > 0 {
+		t.Errorf("proposals %q are left: %v", left, err)
 	}
 }
 
-func names(plans []timeline.Plan) (out []string) {
+func names(plans []plan.Stored) (out []string) {
 	for _, p := range plans {
-		out = append(out, p.ID+" "+p.Name)
+		out = append(out, p.Name()+" "+p.ID)
 	}
 	return out
 }
@@ -140,45 +142,54 @@ func TestTwoServersThatBeginAConversationTellNoIDForTwoPlans(t *testing.T) {
 	}
 	store := openStore(t, dir)
 	defer store.Close()
-	plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}.Plans(ctx)
+	plans, err := plan.List(ctx, timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}, nil)
 	must(err)
 	for key, id := range told {
-		if i := slices.IndexFunc(plans, func(p timeline.Plan) bool { return p.ID == id || p.Name == id }); i < 0 || !strings.HasPrefix(plans[i].Name, "p-"+key) {
+		if i := slices.IndexFunc(plans, func(p plan.Stored) bool { return p.ID == id }); i < 0 || !strings.HasPrefix(id, "p-"+key) {
 			t.Errorf("call %s told plan %q, stored are %v", key, id, names(plans))
 		}
 	}
 }
 
-// If the store cannot give a plan its number, the header tells its name, which stays valid,
-// and the number from the call on that finds the plan stored.
-func TestAPlanWithoutANumberIsToldByItsName(t *testing.T) {
-	dir := t.TempDir()
-	store := &faulty{Store: openStore(t, dir)}
+// counting is a store that counts changes.
+type counting struct {
+	timeline.Store
+	changes atomic.Int64
+}
+
+func (s *counting) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
+	s.changes.Add(1)
+	return s.Store.Apply(ctx, tenant, c)
+}
+
+// Nothing is written to a store of one server before a request is sent, and its client is told
+// the id by which the plan is stored and listed.
+func TestNothingIsWrittenBeforeARequestIsSent(t *testing.T) {
+	store := &counting{Store: memory.New()}
 	s := &server{restart(store), "A", 0}
 	defer func() { must(s.Close(ctx)) }()
 	list := branched(2, "")
 	_, _, end := s.begin(append(list[:4:4], list[len(list)-1]))
 	end()
 	settle(t, s, 1)
-	locked := func(_ context.Context, op string) error {
-		if op == "apply" {
-			return sqlite.ErrBusy
-		}
-		return nil
-	}
-	store.fail.Store(&locked)
-	_, name, end := s.begin(list)
-	store.fail.Store(nil)
-	if !strings.HasPrefix(name, "p-A002-") {
-		t.Fatalf("plan %q without a number", name)
+	before := store.changes.Load()
+	_, told, end := s.begin(list)
+	if n := store.changes.Load() - before; told != "p-A002-0" || n != 0 {
+		t.Errorf("plan %q, and %d changes", told, n)
 	}
 	end()
 	settle(t, s, 2)
+	if n := store.changes.Load() - before; n > 2 { // what is new of the history, then the reply with the records
+		t.Errorf("a call with a plan makes %d changes", n)
+	}
+	if p, ok := planOf(t, store, told); !ok || p.Name() != "p1" {
+		t.Errorf("it is stored as %+v", p)
+	}
 	list = append(list, json.RawMessage(`{"role":"assistant","content":"Noted."}`), json.RawMessage(`{"role":"user","content":"go on"}`))
-	_, id, end := s.begin(list)
+	_, again, end := s.begin(list)
 	end()
 	settle(t, s, 3)
-	if p, ok := planOf(t, store, id); !ok || p.Name != name {
-		t.Errorf("plan %q is told as %q, and stored as %+v", name, id, p)
+	if again != told {
+		t.Errorf("plan %q is told as %q by the next call", told, again)
 	}
 }

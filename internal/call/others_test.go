@@ -14,6 +14,7 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -29,7 +30,7 @@ func (r *restless) Changed(context.Context) (int64, error) { return r.changes.Ad
 func second(t *testing.T, store timeline.Store, o call.TestOptions) *call.Engine {
 	t.Helper()
 	o.Store, o.Shared = &restless{Store: store}, true
-	o.Waits = call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}
+	o.Waits = call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}
 	e := call.NewForTest(o)
 	t.Cleanup(func() { must(e.Close(ctx)) })
 	return e
@@ -48,11 +49,11 @@ func takenPlan(t *testing.T) (store timeline.Store, other *call.Engine, first, t
 	return shared, other, first, taken
 }
 
-// awaitWithdrawal waits until no plan is reserved.
+// awaitWithdrawal waits until no plan is proposed.
 func awaitWithdrawal(t *testing.T, store timeline.Store) {
 	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
 	await(t, "the withdrawal", func() bool {
-		left, err := notes.Reserved(ctx, nil)
+		left, err := plan.Proposed(ctx, notes, nil)
 		must(err)
 		return len(left) == 0
 	})
@@ -72,7 +73,7 @@ func TestAWithdrawnPlanIsNotUsedElsewhere(t *testing.T) {
 	small.end(http.StatusOK)
 }
 
-// A call that is sent by a plan of another engine is stored with the plan whose number its
+// A call that is sent by a plan of another engine is stored with the plan whose id its
 // client was told, also if the other engine withdraws the plan meanwhile.
 func TestAWithdrawnPlanStaysForTheCallThatIsSentByIt(t *testing.T) {
 	store, other, first, taken := takenPlan(t)
@@ -87,7 +88,7 @@ func TestAWithdrawnPlanStaysForTheCallThatIsSentByIt(t *testing.T) {
 	if len(keys) != 1 {
 		t.Fatalf("the plans are stored as %q", keys)
 	}
-	if id, _ := timeline.ParsePlanKey(keys[0]); id != taken.plan {
+	if keys[0] != taken.plan {
 		t.Errorf("the client was told %q, and the plan is stored as %q", taken.plan, keys[0])
 	}
 }
@@ -135,7 +136,7 @@ func makeNewer(t *testing.T, store timeline.Store, r timeline.Record) {
 func TestAPlanOfANewerVersionIsPassedOver(t *testing.T) {
 	store, engines := share(t, 1)
 	first := ask(engines[0], "first", talk(18, "A question.", 500))
-	records, err := store.Records(ctx, timeline.Local, "talk", timeline.KindNumber, "")
+	records, err := store.Records(ctx, timeline.Local, "talk", timeline.KindProposal, "")
 	must(err)
 	makeNewer(t, store, records[0])
 	var mu sync.Mutex
@@ -209,7 +210,7 @@ func (s *numbered) Records(ctx context.Context, tenant, conversation, kind, key 
 func TestAStoredPlanOfANewerVersionHidesNothingElse(t *testing.T) {
 	store, engines := share(t, 1)
 	counted := &numbered{Store: store}
-	waits := call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}
+	waits := call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}
 	other := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: counted, Shared: true, Waits: waits}})
 	t.Cleanup(func() { must(other.Close(ctx)) })
 	fits := ask(other, "fits", talk(18, "", 0)[:3])

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -26,15 +27,15 @@ func (b *bench) stored(plan string) bool {
 }
 
 // planOf reads a plan of the talk by its id.
-func planOf(t testing.TB, store timeline.Store, id string) (timeline.Plan, bool) {
+func planOf(t testing.TB, store timeline.Store, id string) (plan.Stored, bool) {
 	t.Helper()
-	plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}.Plans(ctx)
+	plans, err := plan.List(ctx, timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(plans, func(p timeline.Plan) bool { return p.ID == id })
+	i := slices.IndexFunc(plans, func(p plan.Stored) bool { return p.Is(id) })
 	if i < 0 {
-		return timeline.Plan{}, false
+		return plan.Stored{}, false
 	}
 	return plans[i], true
 }
@@ -65,14 +66,14 @@ func TestAPlanIsStoredWithTheNextCall(t *testing.T) {
 		res, _ := k.send("/v1/chat/completions", fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`, jsonOf(list)), k.header...)
 		k.calls++
 		k.settle(k.calls)
-		plan := res.Header.Get("X-Oriel-Plan")
-		if res.StatusCode != http.StatusUnauthorized || plan == "" || b.stored(plan) {
+		told := res.Header.Get("X-Oriel-Plan")
+		if res.StatusCode != http.StatusUnauthorized || told == "" || b.stored(told) {
 			t.Fatalf("%s, %v", res.Status, res.Header)
 		}
 		bad.Store(false)
 		k.list = list
-		if res := k.again(); res.Header.Get("X-Oriel-Plan") != plan || !b.stored(plan) {
-			t.Errorf("plan %s is not stored: %v", plan, res.Header)
+		if res := k.again(); res.Header.Get("X-Oriel-Plan") != told || !b.stored(told) {
+			t.Errorf("plan %s is not stored: %v", told, res.Header)
 		}
 	})
 	t.Run("a full disk", func(t *testing.T) {
@@ -87,29 +88,29 @@ func TestAPlanIsStoredWithTheNextCall(t *testing.T) {
 			return nil
 		}
 		store.fail.Store(&full)
-		name := k.say().Header.Get("X-Oriel-Plan") // without the store there is no number
+		told := k.say().Header.Get("X-Oriel-Plan")
 		store.fail.Store(nil)
-		if _, known := timeline.PlanNumber(name); name == "" || known {
-			t.Fatal(name)
+		if told == "" {
+			t.Fatal("nothing was cut")
 		}
 		res := k.say()
-		if p, ok := planOf(t, store, res.Header.Get("X-Oriel-Plan")); !ok || p.Name != name {
-			t.Errorf("plan %s is not stored: %v", name, res.Header)
+		if res.Header.Get("X-Oriel-Plan") != told || !k.stored(told) {
+			t.Errorf("plan %s is not stored: %v", told, res.Header)
 		}
 	})
 	t.Run("deleted", func(t *testing.T) {
 		k := newTalker(start(t, memory.New(), replying, thrifty), "X-Oriel-Budget", "2000")
 		k.say()
 		fill(k)
-		plan := k.say().Header.Get("X-Oriel-Plan")
-		if plan == "" || !k.stored(plan) {
-			t.Fatal(plan)
+		told := k.say().Header.Get("X-Oriel-Plan")
+		if told == "" || !k.stored(told) {
+			t.Fatal(told)
 		}
 		if _, err := k.store.Delete(ctx, timeline.Local, "talk", nil); err != nil {
 			t.Fatal(err)
 		}
-		if res := k.say(); res.Header.Get("X-Oriel-Plan") != plan || !k.stored(plan) {
-			t.Errorf("plan %s is not stored: %v", plan, res.Header)
+		if res := k.say(); res.Header.Get("X-Oriel-Plan") != told || !k.stored(told) {
+			t.Errorf("plan %s is not stored: %v", told, res.Header)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/timeline"
@@ -82,11 +83,10 @@ func decodeEntry(r *timeline.Record) (*entry, error) {
 }
 
 func (e *entry) call() *Stored {
-	plan, name := timeline.ParsePlanKey(e.Plan)
 	return &Stored{
 		Format: e.Format, Path: e.Path, Model: e.Model, Thread: e.Thread, Began: e.Began, FirstMS: e.FirstMS, MS: e.MS,
 		Status: e.Status, Outcome: cmp.Or(e.Outcome, event.OutcomeOf(e.Error)), Error: e.Error, RetryAfter: e.RetryAfter, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage, Repeats: e.Repeats,
-		Tools: e.Tools, Before: e.Before, Head: e.Head, Plan: cmp.Or(plan, name), Profile: e.Profile, Wish: e.Wish, Hard: e.Hard, Managed: e.Managed,
+		Tools: e.Tools, Before: e.Before, Head: e.Head, Plan: plan.IDOf(e.Plan), Profile: e.Profile, Wish: e.Wish, Hard: e.Hard, Managed: e.Managed,
 	}
 }
 

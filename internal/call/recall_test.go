@@ -21,7 +21,7 @@ func TestEnginesThatHaveIndexedEverythingRecallTheSame(t *testing.T) {
 	open := func(store timeline.Store, shared bool) *call.Engine {
 		library := recall.NewLibrary(store, recall.LibraryOptions{Model: lengths{}})
 		e := call.NewForTest(call.TestOptions{Options: call.Options{RecallWait: time.Minute}, Parts: call.Parts{Store: store, Recall: library, Shared: shared,
-			Waits: call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
+			Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
 		t.Cleanup(func() {
 			must(e.Close(ctx))
 			library.Close()

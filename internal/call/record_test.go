@@ -74,7 +74,7 @@ func startProxy(t *testing.T, p proxy.Options, store timeline.Store, answer func
 	t.Cleanup(upstream.Close)
 	t.Cleanup(b.client.CloseIdleConnections)
 	// A busy machine is no failure.
-	o := call.TestOptions{Options: call.Options{Profile: "off", RecallWait: time.Minute}, Parts: call.Parts{Store: store, Waits: call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}, Events: func(e oriel.Event) {
+	o := call.TestOptions{Options: call.Options{Profile: "off", RecallWait: time.Minute}, Parts: call.Parts{Store: store, Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}, Events: func(e oriel.Event) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.events = append(b.events, e)

@@ -312,7 +312,7 @@ func (c *Recorded) Plans(ctx context.Context, limit int) ([]window.Plan, error) 
 
 // plans returns the plans on the way to the head, oldest first.
 func (c *Recorded) plans(ctx context.Context) ([]plan.Stored, error) {
-	all, err := plan.Read(ctx, c.store, c.tenant, c.stored.Name, nil)
+	all, err := plan.Read(ctx, timeline.Notes{Store: c.store, Tenant: c.tenant, Conversation: c.stored.Name}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func TestUndoCountsAsTheProviderDoes(t *testing.T) {
 	}))
 	defer provider.Close()
 	written := make(chan oriel.Event, 100)
-	e, err := oriel.Open(call.With(ctx, call.Inside{Waits: call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}}), oriel.Config{NoEmbed: true, Store: memory.New(), Events: func(e oriel.Event) {
+	e, err := oriel.Open(call.With(ctx, call.Inside{Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}}), oriel.Config{NoEmbed: true, Store: memory.New(), Events: func(e oriel.Event) {
 		if e.Kind == oriel.EventCall {
 			written <- e
 		}

@@ -111,7 +111,7 @@ func sendTheSameBytes(t *testing.T, random *rand.Rand) {
 		learnt, err := token.OpenLearntAt(d)
 		must(err)
 		parts := call.Parts{Store: d, Limits: learnt.Limits, Calibration: learnt.Calibration, Learnt: learnt.Save, Refresh: learnt.Refresh, Shared: shared,
-			Waits: call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute},
+			Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute},
 			Now:   func() time.Time { return time.Date(2026, 1, 2, 10, int(minutes.Load()), 0, 0, time.UTC) }}
 		if shared {
 			learnt.Hold()
@@ -143,7 +143,7 @@ func sendTheSameBytes(t *testing.T, random *rand.Rand) {
 		m := members[random.IntN(len(members))]
 		text := fmt.Sprintf("Call %d: %s?", i, randomWords(random, 40+random.IntN(200)))
 		m.list = append(m.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, text)))
-		want, told := m.call(one, fmt.Sprint("one", i))
+		want, told := m.call(one, fmt.Sprint("call", i))
 		switch i % 20 {
 		case 5: // this one is down for ten calls
 			must(many[i/20].Close(ctx))
@@ -155,7 +155,7 @@ func sendTheSameBytes(t *testing.T, random *rand.Rand) {
 		for many[which] == nil {
 			which = random.IntN(len(many))
 		}
-		got, heard := m.call(many[which], fmt.Sprint("many", i))
+		got, heard := m.call(many[which], fmt.Sprint("call", i))
 		if len(got) != len(want) || told.Get("X-Oriel-Plan") != heard.Get("X-Oriel-Plan") || told.Get("X-Oriel-Action") != heard.Get("X-Oriel-Action") {
 			t.Fatalf("%s %s: sent %d times instead of %d: %v instead of %v", m.name, m.model, len(got), len(want), heard, told)
 		}
@@ -251,7 +251,7 @@ func TestWhatIsLearntWaitsWhileTheStoreIsGone(t *testing.T) {
 // conversation, in which all engines go on.
 func TestAConversationThatGoesOnWhileTheStoreIsGoneIsStoredOnce(t *testing.T) {
 	open := func(store timeline.Store) *oriel.Engine {
-		e, err := oriel.Open(call.With(ctx, call.Inside{Waits: call.Waits{Spool: time.Minute, Write: time.Minute, Late: time.Millisecond, Shared: time.Minute, Store: time.Minute, Number: time.Minute, Brief: time.Minute}}), oriel.Config{Store: store, Spool: t.TempDir(), Shared: true, NoEmbed: true, Calls: call.Options{Profile: "thrifty"}})
+		e, err := oriel.Open(call.With(ctx, call.Inside{Waits: call.Waits{Spool: time.Minute, Write: time.Minute, Late: time.Millisecond, Shared: time.Minute, Store: time.Minute, Agree: time.Minute, Brief: time.Minute}}), oriel.Config{Store: store, Spool: t.TempDir(), Shared: true, NoEmbed: true, Calls: call.Options{Profile: "thrifty"}})
 		must(err)
 		t.Cleanup(func() { must(e.Close()) })
 		return e

@@ -36,7 +36,7 @@ func (c *Call) Ready() bool {
 		return true
 	}
 	if c.shown != nil {
-		return c.shown.Cut == nil // otherwise its number is looked up
+		return true
 	}
 	select {
 	case <-c.counted:
@@ -63,7 +63,7 @@ func (c *Call) Header(h http.Header) {
 		h.Set("X-Oriel-Tokens-Before", strconv.Itoa(s.Before))
 		h.Set("X-Oriel-Tokens-After", strconv.Itoa(s.After))
 		if s.Cut != nil {
-			h.Set("X-Oriel-Plan", c.planID(s.Cut))
+			h.Set("X-Oriel-Plan", s.Cut.ID)
 		}
 		if s.Grown != nil {
 			h.Set("X-Oriel-Budget-Grown", fmt.Sprintf("%d to %d for %s", s.Grown.Wish, s.Budget, s.Grown.For))

@@ -34,8 +34,11 @@ func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation st
 	}
 	var cut *plan.Plan
 	if c.Plan != "" {
-		_, name := timeline.ParsePlanKey(e.Plan)
-		if cut, err = planOf(ctx, store, tenant, conversation, name); err != nil {
+		cut, err = plan.Find(ctx, timeline.Notes{Store: store, Tenant: tenant, Conversation: conversation}, c.Plan)
+		if err == nil && cut == nil {
+			err = ErrPlanGone
+		}
+		if err != nil {
 			return c, nil, fmt.Errorf("read call %s: %w", r.Key, err)
 		}
 	}
@@ -72,18 +75,4 @@ func (e *entry) input(c *Stored) (*view.Input, error) {
 		in.Room = &view.Room{Wish: e.Wish, Hard: e.Hard}
 	}
 	return in, nil
-}
-
-// planOf returns the plan of a conversation with this id.
-func planOf(ctx context.Context, store timeline.Store, tenant, conversation, id string) (*plan.Plan, error) {
-	plans, err := plan.Read(ctx, store, tenant, conversation, func(_, name string) bool { return name != id })
-	if err != nil {
-		return nil, err
-	}
-	for i := range plans {
-		if p := plans[i].Plan; p != nil && p.ID == id {
-			return p, nil
-		}
-	}
-	return nil, ErrPlanGone
 }

@@ -28,7 +28,7 @@ func TestEnginesOnOneDatabaseUseOnePlan(t *testing.T) {
 		store, err := postgres.Open(ctx, url, postgres.Options{})
 		must(err)
 		t.Cleanup(func() { must(store.Close()) })
-		e, err := oriel.Open(call.With(ctx, call.Inside{Waits: call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}}), oriel.Config{Store: store, Shared: true, NoEmbed: true})
+		e, err := oriel.Open(call.With(ctx, call.Inside{Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}}), oriel.Config{Store: store, Shared: true, NoEmbed: true})
 		must(err)
 		t.Cleanup(func() { must(e.Close()) })
 		engines = append(engines, e)
@@ -83,7 +83,7 @@ func TestCallMakesFewRoundTrips(t *testing.T) {
 		learnt, err := token.OpenLearntAt(sharedPlace{store})
 		must(err)
 		learnt.Hold()
-		waits := call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}
+		waits := call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}
 		e := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: store, Shared: true, Waits: waits,
 			Limits: learnt.Limits, Calibration: learnt.Calibration, Learnt: learnt.Save, Refresh: learnt.Refresh, Reread: learnt.Reread}})
 		t.Cleanup(func() { must(e.Close(ctx)) })

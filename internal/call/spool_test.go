@@ -430,7 +430,7 @@ func TestTheSpoolKeepsCallsOfANewerVersion(t *testing.T) {
 			t.Error(err)
 		}
 		m := &member{profile: "thrifty", budget: "1000", model: "gpt-4o", factor: 1, list: branched(2, "")}
-		if _, header := m.call(call.Of(a.engine), "planned"); header.Get("X-Oriel-Plan") != "p1" {
+		if _, header := m.call(call.Of(a.engine), "planned"); header.Get("X-Oriel-Plan") != "p-planned-0" {
 			t.Errorf("%v", header)
 		}
 		a.call("ann")

@@ -32,7 +32,6 @@ type spooledCall struct {
 	Drop         []timeline.Key    `json:"drop,omitempty"`
 	Size         *timeline.Record  `json:"size,omitempty"`
 	Entry        *entry            `json:"entry"`
-	Shown        string            `json:"shown,omitempty"`
 	Who          *timeline.Record  `json:"who,omitempty"`
 	Contents     int               `json:"contents"`
 	Plans        []spooledPlan     `json:"plans,omitempty"`
@@ -48,8 +47,7 @@ type spooledMessage struct {
 }
 
 type spooledPlan struct {
-	Name     string `json:"name"`
-	Wish     int64  `json:"wish,omitempty"`
+	ID       string `json:"name"`
 	Covers   int    `json:"covers"`
 	Contents int    `json:"contents"`
 }
@@ -59,7 +57,7 @@ func (w *write) spooled() (e spool.Entry, err error) {
 	s := spooledCall{
 		V: spooledVersion, ID: w.id, Tenant: w.tenant, Conversation: w.conversation, Before: w.before, Asked: w.asked,
 		Stay: w.change.Stay, Project: w.change.Project, Continues: w.change.Continues, Put: w.change.Put, Drop: w.change.Drop,
-		Size: w.size, Entry: &w.entry, Shown: w.shown, Who: w.who, Contents: len(w.top.raw), Began: w.began, Now: w.ended,
+		Size: w.size, Entry: &w.entry, Who: w.who, Contents: len(w.top.raw), Began: w.began, Now: w.ended,
 	}
 	for i := range w.messages {
 		m := &w.messages[i]
@@ -67,13 +65,13 @@ func (w *write) spooled() (e spool.Entry, err error) {
 		e.Blobs = append(e.Blobs, m.Raw)
 	}
 	e.Blobs = append(e.Blobs, w.top.raw...)
-	for _, p := range w.plans(nil) {
-		r, contents, err := p.record(timeline.Place{}, "")
-		if err != nil {
-			return e, err
-		}
-		e.Blobs = append(append(e.Blobs, r.Data), contents...)
-		s.Plans = append(s.Plans, spooledPlan{p.name, p.wish, p.covers, len(contents)})
+	plans, err := w.plans(nil)
+	if err != nil {
+		return e, err
+	}
+	for _, p := range plans {
+		e.Blobs = append(append(e.Blobs, p.Data), p.Raw...)
+		s.Plans = append(s.Plans, spooledPlan{p.ID, p.Covers, len(p.Raw)})
 	}
 	e.Meta, err = json.Marshal(&s)
 	return e, err
@@ -105,7 +103,7 @@ func readSpooled(e spool.Entry, store timeline.Store) (*write, error) {
 	w := &write{
 		id: s.ID, tenant: s.Tenant, conversation: s.Conversation, before: s.Before, asked: s.Asked,
 		change: timeline.Change{Now: s.Began, Stay: s.Stay, Project: s.Project, Continues: s.Continues, Put: s.Put, Drop: s.Drop},
-		size:   s.Size, began: s.Began, ended: s.Now, store: store, again: true, shown: s.Shown, who: s.Who,
+		size:   s.Size, began: s.Began, ended: s.Now, store: store, again: true, who: s.Who,
 		identity: func(i int) timeline.Hash { return s.Messages[i].Identity },
 	}
 	if s.Entry != nil {
@@ -122,28 +120,14 @@ func readSpooled(e spool.Entry, store timeline.Store) (*write, error) {
 	for _, raw := range next(s.Contents) {
 		w.top.keep(raw)
 	}
-	var plans []writtenPlan
+	var plans []plan.Stored
 	for _, p := range s.Plans {
-		data, contents := next(1), next(p.Contents)
-		plans = append(plans, writtenPlan{name: p.Name, wish: p.Wish, covers: p.Covers, record: func(at timeline.Place, id string) (timeline.Record, [][]byte, error) {
-			r, err := planRecord(slices.Concat(data...), contents, timeline.Plan{ID: id, Name: p.Name, At: at, Time: s.Began})
-			return r, contents, err
-		}})
+		data, contents := slices.Concat(next(1)...), next(p.Contents)
+		if !json.Valid(data) {
+			return nil, fmt.Errorf("%w: read a plan of the spool: it is not JSON", timeline.ErrInvalid)
+		}
+		plans = append(plans, plan.Stored{ID: p.ID, Covers: p.Covers, Time: s.Began, Data: data, Raw: contents})
 	}
-	w.plans = func(*timeline.Appended) []writtenPlan { return plans }
+	w.plans = func(*timeline.Appended) ([]plan.Stored, error) { return slices.Clone(plans), nil }
 	return w, nil
-}
-
-// planRecord returns the record of a plan whose data has no id yet.
-func planRecord(data []byte, contents [][]byte, p timeline.Plan) (r timeline.Record, err error) {
-	var plan plan.Data
-	if err := json.Unmarshal(data, &plan); err != nil {
-		return r, fmt.Errorf("%w: read a plan of the spool: %w", timeline.ErrInvalid, err)
-	}
-	plan.Undo = p.ID
-	for _, raw := range contents {
-		p.Contents = append(p.Contents, timeline.HashOf(raw))
-	}
-	p.Data, err = json.Marshal(&plan)
-	return p.Record(), err
 }

@@ -4,13 +4,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 )
 
 // What a call no longer needs is dropped also if the call comes from a spool.
 func TestASpooledCallDropsItsNotes(t *testing.T) {
 	drop := []timeline.Key{{Kind: timeline.KindQuiet, Key: "request"}}
-	w := &write{id: "call", change: timeline.Change{Drop: drop}, plans: func(*timeline.Appended) []writtenPlan { return nil }}
+	w := &write{id: "call", change: timeline.Change{Drop: drop}, plans: func(*timeline.Appended) ([]plan.Stored, error) { return nil, nil }}
 	e, err := w.spooled()
 	if err != nil {
 		t.Fatal(err)

@@ -115,7 +115,7 @@ type freshNotes struct {
 	fresh   bool // notes were read
 	notes   viewNotes
 	// proposed are plans of others that are not stored yet.
-	proposed []plan.Stored
+	proposed []*plan.Plan
 	failed   error // of reading the plans of others
 }
 
@@ -145,7 +145,8 @@ func (r *Engine) refreshNotes(ctx context.Context, store timeline.Store, t *thre
 		now.failed = r.followOthers(ctx, store, t)
 	}
 	if r.o.Shared && t.Kind != thread.New && now.failed == nil {
-		now.proposed, _, now.failed = plan.ReadProposed(ctx, store, t.Tenant, t.Conversation, t.Path, r.index.KnownPlans(t))
+		notes := timeline.Notes{Store: store, Tenant: t.Tenant, Conversation: t.Conversation}
+		now.proposed, _, now.failed = plan.ReadProposed(ctx, notes, t.Path, r.index.KnownPlans(t))
 	}
 	if now.failed == nil {
 		now.failed = newer
@@ -157,19 +158,20 @@ func (r *Engine) refreshNotes(ctx context.Context, store timeline.Store, t *thre
 // followOthers forgets the plans that other processes have withdrawn, and reads the summaries
 // that they have written since.
 func (r *Engine) followOthers(ctx context.Context, store timeline.Store, t *thread.Thread) error {
-	keys, err := store.RecordKeys(ctx, t.Tenant, t.Conversation, timeline.KindNumber)
+	notes := timeline.Notes{Store: store, Tenant: t.Tenant, Conversation: t.Conversation}
+	keys, err := store.RecordKeys(ctx, t.Tenant, t.Conversation, timeline.KindProposal)
 	if errors.Is(err, timeline.ErrNoConversation) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	reserved := make([]string, len(keys))
+	proposed := make([]string, len(keys))
 	for i, key := range keys {
-		_, reserved[i] = timeline.ParsePlanKey(key)
+		proposed[i] = plan.IDOf(key)
 	}
-	r.index.DropWithdrawn(t, reserved)
-	return plan.ReadSummaries(ctx, store, t.Tenant, t.Conversation, r.index.Plans(t))
+	r.index.DropWithdrawn(t, proposed)
+	return plan.ReadSummaries(ctx, notes, r.index.Plans(t))
 }
 
 // worthTelling reports whether a problem of the store should be reported again: at most

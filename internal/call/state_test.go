@@ -70,7 +70,7 @@ func TestAPinCountsThatMeetsARead(t *testing.T) {
 
 func pinWhileReading(t *testing.T, read int64) {
 	store := &remote{Store: memory.New()}
-	waits := call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute, Shared: time.Minute}
+	waits := call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}
 	open := func(s timeline.Store) *oriel.Engine {
 		e, err := oriel.Open(call.With(ctx, call.Inside{Waits: waits}), oriel.Config{Store: s, Shared: true, NoEmbed: true})
 		must(err)

@@ -52,7 +52,7 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 	if s := c.shown; s != nil {
 		told.TokensBefore, told.Budget, told.Grown, told.Action = s.Before, s.Budget, s.Grown, s.Action
 		if s.Cut != nil {
-			told.Plan = c.planID(s.Cut)
+			told.Plan = s.Cut.ID
 		}
 	}
 	c.event(told)
@@ -121,22 +121,22 @@ func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Has
 			c.engine.index.Written(c.thread, now.Way[n-1], now.Head)
 		}
 	}
-	w.plans = func(at *timeline.Appended) (plans []writtenPlan) {
+	w.plans = func(at *timeline.Appended) (plans []plan.Stored, err error) {
 		for _, cut := range c.unstored(at) {
-			wish, _ := c.engine.index.PlanNumber(c.thread, cut.ID)
-			plans = append(plans, writtenPlan{name: cut.ID, id: c.reservedID(cut), wish: wish, covers: cut.Covers, record: func(at timeline.Place, id string) (timeline.Record, [][]byte, error) {
-				r, contents, err := cut.Record(at, id)
-				r.Time = c.began
-				return r, contents, err
-			}, stored: func(id string) {
-				cut.MarkStored()
-				c.setNumber(cut, id)
-			}})
+			p, err := cut.ToStore(c.began)
+			if err != nil {
+				return nil, err
+			}
+			plans = append(plans, p)
 		}
-		return plans
+		return plans, nil
+	}
+	w.planned = func(p *plan.Plan) {
+		p.MarkStored()
+		c.engine.index.PlanStored(c.thread, p.ID)
 	}
 	if s := c.shown; s != nil && s.Cut != nil {
-		w.shown, w.entry.Plan = s.Cut.ID, c.planKey(s.Cut)
+		w.entry.Plan = s.Cut.ID
 	}
 	return w
 }

@@ -44,7 +44,7 @@ func (c *Call) show(ctx, reads context.Context) error {
 	defer c.engine.stageEnds(c.request.ID, StagePlan, planning)
 	in := c.input(c.thread)
 	c.stored = c.engine.index.Snapshot(c.thread)
-	c.numberLeft = c.engine.o.Waits.Number
+	c.agreeLeft = c.engine.o.Waits.Agree
 	pins, news, err := c.pinned(reads)
 	if err != nil && c.engine.worthTelling(c.began) {
 		c.engine.report(event.OpenNotes, c.request, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
@@ -71,10 +71,6 @@ func (c *Call) show(ctx, reads context.Context) error {
 	c.prepare() // as far as it is stored, while the provider is at work
 	if shown.Cut != nil {
 		c.engine.recentPlans.keep(c.request.Tenant, c.thread, shown.Cut)
-		for _, cut := range shown.Made {
-			c.number(reads, cut)
-		}
-		c.number(reads, shown.Cut)
 	}
 	c.tell(shown, pins, news)
 	if shown.Failed != nil {
@@ -84,7 +80,7 @@ func (c *Call) show(ctx, reads context.Context) error {
 }
 
 // showBy makes the index keep the plan by which the call is shown until the call is stored:
-// the client is told its number.
+// the client is told its id.
 func (c *Call) showBy() {
 	name := ""
 	if c.shown != nil && c.shown.Cut != nil {
@@ -131,7 +127,7 @@ func (c *Call) adapt(ctx context.Context) int {
 func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 	e := event.Event{Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensBefore: shown.Before, TokensAfter: shown.After, Budget: shown.Budget, Grown: shown.Grown}
 	if shown.Cut != nil {
-		e.Plan = c.planID(shown.Cut)
+		e.Plan = shown.Cut.ID
 	}
 	say := func(kind string, items int, cost float64, err string) {
 		e.Kind, e.Items, e.Cost, e.Error = kind, items, cost, err
@@ -158,7 +154,7 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 		return
 	}
 	if shown.Folded {
-		e.Plan = c.planID(shown.Made[0])
+		e.Plan = shown.Made[0].ID
 		plan := &shown.Made[0].Plan
 		e.Action = plan.Action
 		say(event.Cut, len(plan.Blocks), 0, "")
@@ -171,7 +167,7 @@ func (c *Call) tell(shown *view.Result, pins []int, news []string) {
 		}
 	}
 	if shown.Recalled > 0 {
-		e.Plan = c.planID(shown.Cut)
+		e.Plan = shown.Cut.ID
 		e.Recalled = shown.Recalled
 		say(event.Recall, 0, 0, "")
 	}

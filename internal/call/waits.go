@@ -19,8 +19,8 @@ import (
 //	wait     default   for
 //	Store    10 s      the store: all that one call reads of it, the conversation and
 //	                   its notes, plans and size
-//	Number   1 s       the store, for the numbers of new plans, and for other processes to
-//	                   use the plans; within Store
+//	Agree    1 s       the store, where other processes serve calls of it, for them to use
+//	                   the same new plans; within Store
 //	Brief    50 ms     the store, from its first timeout until it answers again: all that
 //	                   a call reads within that time, or a question that is asked each
 //	                   second within 200 ms; also for a call that is sent whole; the
@@ -40,13 +40,13 @@ import (
 //	                   until the call is stored; Brief while the store is stuck
 //	Close    30 s      Engine.Close: storing the last calls
 type Waits struct {
-	Store, Number, Brief, Stuck, Late, Write, Spool, Shared, Close time.Duration
+	Store, Agree, Brief, Stuck, Late, Write, Spool, Shared, Close time.Duration
 }
 
 // withDefaults fills in what is zero.
 func (w Waits) withDefaults() Waits {
 	return Waits{
-		Store: cmp.Or(w.Store, 10*time.Second), Number: cmp.Or(w.Number, time.Second), Brief: cmp.Or(w.Brief, 50*time.Millisecond), Stuck: cmp.Or(w.Stuck, 5*time.Minute),
+		Store: cmp.Or(w.Store, 10*time.Second), Agree: cmp.Or(w.Agree, time.Second), Brief: cmp.Or(w.Brief, 50*time.Millisecond), Stuck: cmp.Or(w.Stuck, 5*time.Minute),
 		Late: cmp.Or(w.Late, time.Minute), Write: cmp.Or(w.Write, 30*time.Second), Spool: cmp.Or(w.Spool, 2*time.Second), Shared: cmp.Or(w.Shared, time.Second), Close: cmp.Or(w.Close, 30*time.Second),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -31,9 +32,9 @@ type write struct {
 	store    timeline.Store
 	stored   *timeline.Snapshot // what the call has read of the conversation; nil: nothing
 	// plans returns the plans to store; at is nil if it is not known what the store has.
-	// shown is the name of that by which the call was sent.
-	plans func(at *timeline.Appended) []writtenPlan
-	shown string
+	// planned is called with each that is stored; it may be nil.
+	plans   func(at *timeline.Appended) ([]plan.Stored, error)
+	planned func(*plan.Plan)
 	// written is called with what the store has then; it may be nil.
 	written func(*timeline.Appended)
 	// patient is set if neither anybody nor another call waits for this one to be stored.
@@ -43,16 +44,6 @@ type write struct {
 	// who, if set, is the record of a conversation that was begun without the store; see
 	// thread.Homeless.
 	who *timeline.Record
-}
-
-// writtenPlan is a plan that is stored with a call.
-type writtenPlan struct {
-	name   string
-	id     string // that the store has reserved; empty: none
-	wish   int64  // the number that it gets if it is free; 0: any
-	covers int
-	record func(at timeline.Place, id string) (timeline.Record, [][]byte, error)
-	stored func(id string) // is called when it is stored; nil: nobody wants to know
 }
 
 // errWritten: the store has the call.
@@ -73,8 +64,7 @@ func (w *write) writeTo(ctx context.Context, log *timeline.Log) error {
 }
 
 func (w *write) appendTo(ctx context.Context, log *timeline.Log) error {
-	var plans []writtenPlan
-	var ids []string
+	var plans []plan.Stored
 	done, err := log.AppendThen(ctx, w.tenant, w.conversation, w.before, w.messages, w.asked, w.identity, w.change, func(at *timeline.Appended) (change timeline.Change, err error) {
 		if err := w.checkNew(ctx); err != nil {
 			return change, err
@@ -83,55 +73,27 @@ func (w *write) appendTo(ctx context.Context, log *timeline.Log) error {
 		if change.Stay && at.Updated.After(change.Now) {
 			change.Now = at.Updated // by this the next one that is late sees how far the head is
 		}
-		plans = w.plans(at)
-		if ids, err = w.numbered(ctx, at.Revision, plans); err != nil {
+		if plans, err = w.plans(at); err != nil {
 			return change, err
 		}
-		for i, p := range plans {
-			change.Drop = append(change.Drop, timeline.Plan{ID: ids[i], Name: p.name}.Reservation())
+		for i := range plans {
+			change.Drop = append(change.Drop, plan.ProposalKey(plans[i].ID))
 		}
-		change.Put, change.Contents, err = w.records(at, plans, ids)
+		change.Put, change.Contents, err = w.records(at, plans)
 		return change, err
 	})
 	if err != nil {
 		return err
 	}
-	for i, p := range plans {
-		if p.stored != nil {
-			p.stored(ids[i])
+	for i := range plans {
+		if w.planned != nil {
+			w.planned(plans[i].Plan)
 		}
 	}
 	if w.written != nil {
 		w.written(&done)
 	}
 	return nil
-}
-
-// numbered returns the ids by which plans are stored. The change that stores them expects
-// the revision that was read before, so that the ids are still free then.
-func (w *write) numbered(ctx context.Context, revision int64, plans []writtenPlan) ([]string, error) {
-	ids := make([]string, len(plans))
-	for i := range plans {
-		ids[i] = plans[i].id
-	}
-	if !slices.Contains(ids, "") {
-		return ids, nil
-	}
-	store := w.store
-	if w.stored != nil {
-		if seen, ok := w.stored.Latest(); ok && seen.Revision == revision {
-			store = w.stored // nobody has changed it since
-		}
-	}
-	taken, err := timeline.Notes{Store: store, Tenant: w.tenant, Conversation: w.conversation}.PlanIDs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for i, p := range plans {
-		ids[i], _ = timeline.FreePlanID(taken, p.name, p.wish)
-		taken[ids[i]] = p.name
-	}
-	return ids, nil
 }
 
 // checkNew returns errWritten if the store has the call. The log has read the revision of
@@ -160,19 +122,14 @@ func (w *write) passed(at *timeline.Appended) bool {
 
 // records are those of a call whose request ends at a place, and of its plans, with their
 // contents.
-func (w *write) records(at *timeline.Appended, plans []writtenPlan, ids []string) (records []timeline.Record, raw [][]byte, err error) {
+func (w *write) records(at *timeline.Appended, plans []plan.Stored) (records []timeline.Record, raw [][]byte, err error) {
 	e := w.entry
 	e.Forms = at.Forms.String()
 	records, raw = make([]timeline.Record, 1, len(plans)+2), slices.Clip(w.top.raw)
-	for i, p := range plans {
-		if p.name == w.shown {
-			e.Plan = timeline.PlanKey(ids[i], p.name)
-		}
-		r, contents, err := p.record(at.Place(int64(p.covers)), ids[i])
-		if err != nil {
-			return nil, nil, err
-		}
-		records, raw = append(records, r), append(raw, contents...)
+	for i := range plans {
+		p := &plans[i]
+		p.At = at.Place(int64(p.Covers))
+		records, raw = append(records, p.Record()), append(raw, p.Raw...)
 	}
 	if w.size != nil {
 		records = append(records, *w.size)

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel/internal/engine/fault"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
@@ -271,13 +272,13 @@ func drive(t *rapid.T, p *pair) {
 			p.moved(t, "unpin", before, nil)
 		},
 		"undo": func(t *rapid.T) {
-			id := timeline.PlanID(rapid.Int64Range(1, p.a.loaded.lastPlan+1).Draw(t, "plan"))
+			id := plan.NameOf(rapid.Int64Range(1, p.a.loaded.lastPlan+1).Draw(t, "plan"))
 			took, before := p.plans[id], p.state(t)
 			tokens, items := p.needs(t, took)
 			if len(took) == 0 {
 				tokens, items = 0, 0
 			}
-			exists := id != timeline.PlanID(p.a.loaded.lastPlan+1)
+			exists := id != plan.NameOf(p.a.loaded.lastPlan+1)
 			err := p.do(t, "undo", func(ctx context.Context, c *Conversation) error { return c.Undo(ctx, id) })
 			if err == nil {
 				for _, id := range took {

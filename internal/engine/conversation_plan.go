@@ -53,7 +53,7 @@ func (p *loaded) left(ctx context.Context, out []items.Item, before int, reason 
 func (p *loaded) book(made *window.Plan) (id string, err error) {
 	p.touch()
 	p.lastPlan++
-	id = timeline.PlanID(p.lastPlan)
+	id = plan.NameOf(p.lastPlan)
 	if len(made.Blocks) == 0 {
 		return id, nil
 	}
@@ -62,7 +62,7 @@ func (p *loaded) book(made *window.Plan) (id string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("write plan %s: %w", id, err)
 	}
-	p.put(timeline.Plan{ID: id, At: timeline.AtHead(), Data: data}.Record())
+	p.put((&plan.Stored{ID: id, At: timeline.AtHead(), Data: data}).Record())
 	p.lastKept = p.lastPlan
 	p.tellPlan(event.Cut, id, made.TokensBefore, made.TokensAfter, len(made.Blocks))
 	return id, nil
@@ -86,10 +86,10 @@ func (p *loaded) findPlan(ctx context.Context, op, id string) (number string, it
 }
 
 func (p *loaded) itemsOfPlan(ctx context.Context, op, id string) ([]int64, error) {
-	if n, ok := timeline.PlanNumber(id); !ok || n > p.lastPlan {
+	if n, ok := plan.NumberOf(id); !ok || n > p.lastPlan {
 		hint := "there are no plans yet"
 		if p.lastPlan > 0 {
-			hint = fmt.Sprintf("there are plans p1 to %s", timeline.PlanID(p.lastPlan))
+			hint = fmt.Sprintf("there are plans p1 to %s", plan.NameOf(p.lastPlan))
 		}
 		return nil, p.fail(op, fault.ErrNoPlan, hint)
 	}
@@ -117,14 +117,14 @@ func (p *loaded) readPlan(ctx context.Context, id string) (made *plan.Data, here
 	if p.stored.Revision == 0 {
 		return nil, false, nil
 	}
-	stored, ok, err := p.notes().Plan(ctx, id)
+	stored, ok, err := plan.OfItems(ctx, p.notes(), id)
 	if err != nil || !ok {
 		return nil, false, err
 	}
 	return p.parsePlan(ctx, &stored)
 }
 
-func (p *loaded) parsePlan(ctx context.Context, r *timeline.Plan) (made *plan.Data, here bool, err error) {
+func (p *loaded) parsePlan(ctx context.Context, r *plan.Stored) (made *plan.Data, here bool, err error) {
 	made = new(plan.Data)
 	if err := json.Unmarshal(r.Data, made); err != nil {
 		return nil, false, fmt.Errorf("%w: plan %q: %w", timeline.ErrDamaged, r.ID, err)
@@ -152,7 +152,7 @@ func (p *loaded) plans(ctx context.Context, limit int) ([]window.Plan, error) {
 		return plans, nil
 	}
 	if limit <= 0 {
-		stored, err := p.notes().Plans(ctx)
+		stored, err := plan.List(ctx, p.notes(), nil)
 		for i := range stored {
 			made, here, err := p.parsePlan(ctx, &stored[i])
 			if err != nil {
@@ -165,12 +165,12 @@ func (p *loaded) plans(ctx context.Context, limit int) ([]window.Plan, error) {
 		return plans, err
 	}
 	for n := p.lastKept; n > 0 && len(plans) < limit; {
-		made, here, err := p.readPlan(ctx, timeline.PlanID(n))
+		made, here, err := p.readPlan(ctx, plan.NameOf(n))
 		switch {
 		case err != nil:
 			return nil, err
 		case made == nil || made.Before >= n:
-			return nil, fmt.Errorf("%w: plan %s is missing", timeline.ErrDamaged, timeline.PlanID(n))
+			return nil, fmt.Errorf("%w: plan %s is missing", timeline.ErrDamaged, plan.NameOf(n))
 		}
 		if here {
 			plans = append(plans, made.Plan)

@@ -210,7 +210,7 @@ func TestCallsOfAProxyAreCounted(t *testing.T) {
 	provider := httptest.NewServer(model)
 	defer provider.Close()
 	m := metrics.New("v1", nil)
-	engine, err := oriel.Open(call.With(t.Context(), call.Inside{Waits: call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}, Stages: m.Stage}), oriel.Config{NoEmbed: true, Events: m.Event})
+	engine, err := oriel.Open(call.With(t.Context(), call.Inside{Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}, Stages: m.Stage}), oriel.Config{NoEmbed: true, Events: m.Event})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
@@ -21,7 +22,7 @@ type Plan struct {
 	// depth. Its Budget is the one that the view had in the end.
 	window.Plan
 	// ID is the plan's from the moment it is made, the same in every conversation:
-	// "p-CALL-0". See [Stored] for the number by which people call it.
+	// "p-CALL-0". See [Stored] for its number in a conversation.
 	ID string
 	// For is its audience: the model that it applies to. Another model has other limits,
 	// counts differently and has nothing of it in its cache, so it gets a plan of its own,
@@ -127,24 +128,17 @@ type repeat struct {
 	Reused   *float64 `json:"reused,omitempty"` // nil without a summary that was paid for
 }
 
-// Record returns the record of a plan, with its contents. It belongs to the
-// place of the last message that the plan covers; id is the plan's id in the
-// conversation.
-func (p *Plan) Record(at timeline.Place, id string) (timeline.Record, [][]byte, error) {
-	s, contents := p.data()
-	s.Undo = id
-	r := timeline.Plan{ID: id, Name: p.ID, At: at}
-	for _, raw := range contents {
-		r.Contents = append(r.Contents, timeline.HashOf(raw))
-	}
-	var err error
-	r.Data, err = json.Marshal(s)
-	return r.Record(), contents, err
+// ToStore returns a plan to be stored, which was made at a time.
+func (p *Plan) ToStore(made time.Time) (Stored, error) {
+	d, raw := p.data()
+	data, err := json.Marshal(d)
+	return Stored{ID: p.ID, Covers: p.Covers, Time: made, Data: data, Raw: raw, Plan: p}, err
 }
 
 // data returns the data of the record of a plan, and its contents.
 func (p *Plan) data() (s *Data, contents [][]byte) {
 	s = &Data{Plan: p.Plan, View: &repeat{V: 1, For: p.For, Open: p.ExceptNewest, Bare: p.ThinkingStripped, Budget: p.Budget, Covers: p.Covers, Gone: p.Dropped.String(), Recalled: p.Recalled}}
+	s.Undo = p.ID
 	if p.Plan.Summary.Cost > 0 {
 		s.View.Reused = &p.Reused
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// proposed is the data of the record that reserves the number of a plan, so that
-// other processes can use the plan before the call that made it is stored.
+// proposed is the data of the record by which other processes can use a plan before the call
+// that made it is stored.
 type proposed struct {
 	Data
 	// Path is the hash of the identities of the messages that the plan covers. Not all
@@ -22,48 +22,49 @@ type proposed struct {
 // it has fewer.
 type Path func(n int) (timeline.Hash, bool)
 
-// Propose returns the data of the record that reserves the number of a plan, and its
-// contents. The plan was made for the history of a path.
-func (p *Plan) Propose(of Path) (data []byte, contents [][]byte, err error) {
-	s, contents := p.data()
+// ToPropose returns the data of a proposal of a plan that was made for the history of a path,
+// and the contents that it refers to.
+func (p *Plan) ToPropose(of Path) (data json.RawMessage, raw [][]byte, err error) {
+	d, raw := p.data()
 	path, ok := of(p.Covers)
 	if !ok {
 		return nil, nil, fmt.Errorf("propose plan %s: it covers %d messages, which are more than there are", p.ID, p.Covers)
 	}
-	data, err = json.Marshal(proposed{Data: *s, Path: path.String()})
-	return data, contents, err
+	data, err = json.Marshal(proposed{Data: *d, Path: path.String()})
+	return data, raw, err
 }
 
 // ReadProposed returns the plans that other processes have proposed in a conversation and
-// that apply to the history of a path, except those that known reports. names are those of
+// that apply to the history of a path, except those that known reports. ids are those of
 // all plans that it has read. With an ErrNewer it returns the others all the same.
-func ReadProposed(ctx context.Context, store timeline.Store, tenant, conversation string, of Path, known func(id, name string) bool) (plans []Stored, names []string, err error) {
-	reserved, err := timeline.Notes{Store: store, Tenant: tenant, Conversation: conversation}.Reserved(ctx, known)
+func ReadProposed(ctx context.Context, n timeline.Notes, of Path, known func(id string) bool) (plans []*Plan, ids []string, err error) {
+	all, err := Proposed(ctx, n, known)
 	if err != nil {
 		return nil, nil, err
 	}
-	reader := reader{store: store, tenant: tenant, conversation: conversation}
+	reader := reader{Notes: n}
 	var newer error
-	for i := range reserved {
-		r := &reserved[i]
-		names = append(names, r.Name)
-		var s proposed
-		if json.Unmarshal(r.Data, &s) != nil || s.View == nil {
+	for i := range all {
+		ids = append(ids, all[i].ID)
+		var d proposed
+		if json.Unmarshal(all[i].Data, &d) != nil || d.View == nil {
 			continue // of an earlier version, or of a store that is not shared
 		}
-		if path, ok := of(s.View.Covers); !ok || path.String() != s.Path {
+		if path, ok := of(d.View.Covers); !ok || path.String() != d.Path {
 			continue // of another branch
 		}
-		p, err := reader.read(ctx, r, &s.Data)
-		if errors.Is(err, ErrNewer) {
-			newer = fmt.Errorf("read the proposed plan %s of conversation %q: %w", r.ID, conversation, err)
-			continue
-		}
+		err := reader.read(ctx, &all[i], &d.Data)
 		if err != nil {
-			return nil, nil, fmt.Errorf("read the proposed plan %s of conversation %q: %w", r.ID, conversation, err)
+			err = fmt.Errorf("read the proposed plan %s of conversation %q: %w", all[i].ID, n.Conversation, err)
 		}
-		number, _ := timeline.PlanNumber(r.ID)
-		plans = append(plans, Stored{ID: p.ID, Number: number, Plan: p})
+		switch {
+		case errors.Is(err, ErrNewer):
+			newer = err
+		case err != nil:
+			return nil, nil, err
+		default:
+			plans = append(plans, all[i].Plan)
+		}
 	}
-	return plans, names, newer
+	return plans, ids, newer
 }

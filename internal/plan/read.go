@@ -10,122 +10,136 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// Stored is a plan in a conversation.
-type Stored struct {
-	// ID is the plan's, Number its number in the conversation, by which people call it.
-	ID     string
-	Number int64
-	// At is the place of the last message that it covers; zero while that is not stored.
-	At timeline.Place
-	// Plan is nil if it was not read, or is not one of calls.
-	Plan *Plan
-}
-
-// Name returns what people call a plan in its conversation: "p3".
-func (s *Stored) Name() string { return timeline.PlanID(s.Number) }
-
-// Is reports whether a plan has this id, or this name in its conversation.
-func (s *Stored) Is(id string) bool { return id == s.ID || id == s.Name() }
-
 // ErrNewer: a newer version of this program has made a plan in a form of its own.
 var ErrNewer = errors.New("a newer version of Oriel has made the plan")
 
-// Read reads the plans of a conversation, in the order in which they were made. Those that
-// known reports are not read; known may be nil. With an ErrNewer it returns all the same the
-// other plans.
-func Read(ctx context.Context, store timeline.Store, tenant, conversation string, known func(id, name string) bool) ([]Stored, error) {
-	plans, err := timeline.Notes{Store: store, Tenant: tenant, Conversation: conversation}.PlansExcept(ctx, known)
+// Read is [List] with Plan set for the plans of calls that were read. With an ErrNewer it
+// returns all the same the other plans.
+func Read(ctx context.Context, n timeline.Notes, known func(id string) bool) ([]Stored, error) {
+	listed, err := List(ctx, n, known)
 	if err != nil {
 		return nil, err
 	}
-	reader := reader{store: store, tenant: tenant, conversation: conversation}
-	var out []Stored
+	reader := reader{Notes: n}
+	var all []Stored
 	var newer error
-	for i := range plans {
-		r := &plans[i]
-		number, _ := timeline.PlanNumber(r.ID)
-		stored := Stored{ID: r.Name, Number: number, At: r.At}
-		if r.Name == "" || r.Data == nil || known != nil && known(r.ID, r.Name) { // one of items, or known
-			out = append(out, stored)
+	for i := range listed {
+		p := &listed[i]
+		if _, items := NumberOf(p.ID); items || p.Data == nil || known != nil && known(p.ID) {
+			all = append(all, *p)
 			continue
 		}
-		var s Data
-		if err := json.Unmarshal(r.Data, &s); err != nil {
-			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.ID, conversation, err)
-		}
-		if s.View == nil {
+		var d Data
+		err := json.Unmarshal(p.Data, &d)
+		if err == nil && d.View == nil {
 			continue // not one of calls
 		}
-		p, err := reader.read(ctx, r, &s)
+		if err == nil {
+			err = reader.read(ctx, p, &d)
+		}
 		switch {
 		case errors.Is(err, ErrNewer):
-			newer = fmt.Errorf("read plan %s of conversation %q: %w", r.ID, conversation, err)
+			newer = fmt.Errorf("read plan %s of conversation %q: %w", p.Name(), n.Conversation, err)
 		case err != nil:
-			return nil, fmt.Errorf("read plan %s of conversation %q: %w", r.ID, conversation, err)
+			return nil, fmt.Errorf("read plan %s of conversation %q: %w", p.Name(), n.Conversation, err)
 		default:
-			p.MarkStored()
-			stored.Plan = p
+			p.Plan.MarkStored()
 		}
-		out = append(out, stored)
+		all = append(all, *p)
 	}
-	return out, newer
+	return all, newer
+}
+
+// Find reads the plan of calls with this id, or returns nil if there is none.
+func Find(ctx context.Context, n timeline.Notes, id string) (*Plan, error) {
+	keys, err := keysOf(ctx, n, timeline.KindPlan)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		if IDOf(key) != id {
+			continue
+		}
+		records, err := recordsOf(ctx, n, timeline.KindPlan, key)
+		if err != nil || len(records) == 0 {
+			return nil, err
+		}
+		p := listed(records)[0]
+		var d Data
+		if err = json.Unmarshal(p.Data, &d); err != nil || d.View == nil {
+			return nil, err
+		}
+		reader := reader{Notes: n}
+		if err := reader.read(ctx, &p, &d); err != nil {
+			return nil, fmt.Errorf("read plan %s of conversation %q: %w", id, n.Conversation, err)
+		}
+		p.Plan.MarkStored()
+		return p.Plan, nil
+	}
+	return nil, nil
 }
 
 // reader reads the plans of a conversation.
 type reader struct {
-	store                timeline.Store
-	tenant, conversation string
-	folds                map[string]*Fold // by plan; nil: not read yet
+	timeline.Notes
+	folds map[string]*Fold // by plan; nil: not read yet
 }
 
-// read returns the plan whose data is s.
-func (d *reader) read(ctx context.Context, r *timeline.Plan, s *Data) (p *Plan, err error) {
-	if s.View.V > 1 {
-		return nil, fmt.Errorf("%w: it has format %d, this program knows 1", ErrNewer, s.View.V)
+// read sets the Plan of a plan whose data is d.
+func (r *reader) read(ctx context.Context, stored *Stored, d *Data) (err error) {
+	v := d.View
+	if v.V > 1 {
+		return fmt.Errorf("%w: it has format %d, this program knows 1", ErrNewer, v.V)
 	}
-	s.Undo = r.ID
-	p = &Plan{
-		Plan: s.Plan, ID: r.Name, For: s.View.For, Covers: s.View.Covers, Replaced: map[int][]byte{}, Budget: s.View.Budget,
-		ExceptNewest: s.View.Open, ThinkingStripped: s.View.Bare, Recalled: s.View.Recalled,
+	d.Undo = stored.ID
+	if stored.Number > 0 {
+		d.Undo = stored.Name()
 	}
-	if s.View.Reused != nil {
-		p.Reused = *s.View.Reused
+	p := &Plan{
+		Plan: d.Plan, ID: stored.ID, For: v.For, Covers: v.Covers, Replaced: map[int][]byte{}, Budget: v.Budget,
+		ExceptNewest: v.Open, ThinkingStripped: v.Bare, Recalled: v.Recalled,
 	}
-	if p.Dropped, err = timeline.ParseRanges(s.View.Gone); err != nil || s.View.V != 1 || len(s.View.Instead)+len(s.View.Own) != len(r.Contents) {
-		return nil, timeline.ErrDamaged
+	if v.Reused != nil {
+		p.Reused = *v.Reused
 	}
-	for k, depth := range s.View.Instead {
-		if p.Replaced[depth], err = d.store.Content(ctx, d.tenant, r.Contents[k]); err != nil {
-			return nil, err
+	if p.Dropped, err = timeline.ParseRanges(v.Gone); err != nil || v.V != 1 || len(v.Instead)+len(v.Own) != len(stored.Contents) {
+		return timeline.ErrDamaged
+	}
+	for k, depth := range v.Instead {
+		if p.Replaced[depth], err = r.Store.Content(ctx, r.Tenant, stored.Contents[k]); err != nil {
+			return err
 		}
 	}
-	if p.ClientOwn, err = readOwn(ctx, d.store, d.tenant, s.View, r.Contents[len(s.View.Instead):]); err != nil {
-		return nil, err
+	if p.ClientOwn, err = readOwn(ctx, r.Store, r.Tenant, v, stored.Contents[len(v.Instead):]); err != nil {
+		return err
 	}
-	if s.View.Fold != "" {
-		p.Fold, err = d.fold(ctx, s.View.Fold)
+	if v.Fold != "" {
+		if p.Fold, err = r.fold(ctx, v.Fold); err != nil {
+			return err
+		}
 	}
-	return p, err
+	stored.Plan, stored.Covers = p, p.Covers
+	return nil
 }
 
 // fold returns what a plan left out, with its summary if there is one.
-func (d *reader) fold(ctx context.Context, plan string) (*Fold, error) {
-	if d.folds == nil {
-		summaries, err := readSummaries(ctx, d.store, d.tenant, d.conversation)
+func (r *reader) fold(ctx context.Context, plan string) (*Fold, error) {
+	if r.folds == nil {
+		summaries, err := readSummaries(ctx, r.Notes)
 		if err != nil {
 			return nil, err
 		}
-		d.folds = map[string]*Fold{}
+		r.folds = map[string]*Fold{}
 		for name, s := range summaries {
 			f := &Fold{Plan: name}
 			f.Summary.Store(s)
-			d.folds[name] = f
+			r.folds[name] = f
 		}
 	}
-	f := d.folds[plan]
+	f := r.folds[plan]
 	if f == nil {
 		f = &Fold{Plan: plan}
-		d.folds[plan] = f
+		r.folds[plan] = f
 	}
 	return f, nil
 }

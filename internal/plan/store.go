@@ -1,4 +1,4 @@
-package timeline
+package plan
 
 import (
 	"context"
@@ -9,175 +9,234 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/oriel-context/oriel/timeline"
 )
 
-// Plan is a stored plan. Data is JSON: what oriel show --plan prints, and what else the
-// door that made the plan needs.
-type Plan struct {
-	// ID is the id that people use: "p3". No other plan of the conversation has it.
+// Stored is a plan in a conversation, as the store has it or is to have it.
+type Stored struct {
+	// ID is the plan's: "p-CALL-0", the same in every conversation that the plan applies to.
+	// That of a plan of items is its name.
 	ID string
-	// Name tells the plan of a call from those of all other calls: "p-CALL-0". It stays the
-	// same in every conversation that the plan applies to, whatever its id there is. A plan
-	// of items has none.
-	Name string
-	At   Place
+	// Number counts the plans of the conversation, for people; 0 while the plan is not
+	// stored.
+	Number int64
+	// Covers is how many messages a plan of calls is about, At the place of the last of them;
+	// a plan of items belongs to where the conversation stood.
+	Covers int
+	At     timeline.Place
 	// Time is when it was made.
-	Time     time.Time
+	Time time.Time
+	// Data is JSON: what oriel show --plan prints, and what else the door that made the plan
+	// needs. It is nil if it was not read. Raw are the contents that it refers to, of a plan
+	// that is to be stored, Contents those of one that is.
 	Data     json.RawMessage
-	Contents []Hash
+	Raw      [][]byte
+	Contents []timeline.Hash
+	// Plan is what Data and Contents say. It is nil if they were not read, and for plans of
+	// items.
+	Plan *Plan
 }
 
-// Plans returns the plans of all branches, oldest first. A plan without a number, as in
-// version 1, or with one that another plan has, gets the lowest free number.
-func (n Notes) Plans(ctx context.Context) ([]Plan, error) {
-	return n.PlansExcept(ctx, nil)
+// Name returns what people call a plan in its conversation: "p3".
+func (s *Stored) Name() string { return NameOf(s.Number) }
+
+// Is reports whether a plan has this id, or this name in its conversation.
+func (s *Stored) Is(id string) bool { return id == s.ID || id == s.Name() }
+
+// NameOf returns what people call a plan with this number in its conversation: "p3".
+func NameOf(number int64) string { return "p" + strconv.FormatInt(number, 10) }
+
+// NumberOf returns the number in a name, or false if the name is not one that NameOf returns.
+func NumberOf(name string) (number int64, ok bool) {
+	digits, ok := strings.CutPrefix(name, "p")
+	number, err := strconv.ParseInt(digits, 10, 64)
+	return number, ok && err == nil && number > 0 && NameOf(number) == name
 }
 
-// PlansExcept returns what Plans returns, but of the plans that known reports only the id
-// and the name, which costs little. A nil known knows none.
-func (n Notes) PlansExcept(ctx context.Context, known func(id, name string) bool) ([]Plan, error) {
-	if known != nil {
-		plans, whole, err := n.fewPlans(ctx, known)
-		if whole || err != nil {
-			return plans, err
+// IDOf returns the id in the key of a plan's record. Keys of earlier programs have the plan's
+// name before it: "p3-CALL-0".
+func IDOf(key string) string {
+	_, id := parseKey(key)
+	return id
+}
+
+// parseKey returns the number and the id in the key of a plan's record. The number is 0 if
+// the key has none.
+func parseKey(key string) (number int64, id string) {
+	name, call, named := strings.Cut(key, "-")
+	number, ok := NumberOf(name)
+	switch {
+	case !ok:
+		return 0, key
+	case named:
+		return number, "p-" + call
+	}
+	return number, name // of items
+}
+
+// Most is how many plans of a conversation calls use: the newest.
+const Most = 256
+
+// few is how many plans are read one by one.
+const few = 8
+
+// list returns the ids and numbers of the plans with these keys, in their order. A plan whose
+// key has no number has the next one after those of the plans before it that no key has. The
+// id is empty for a plan that an earlier key names already.
+func list(keys []string) []Stored {
+	all := make([]Stored, len(keys))
+	used, named := map[int64]bool{}, map[string]bool{}
+	for i, key := range keys {
+		number, id := parseKey(key)
+		if named[id] {
+			continue
+		}
+		named[id], all[i].ID = true, id
+		if number > 0 && !used[number] {
+			all[i].Number, used[number] = number, true
 		}
 	}
-	records, err := n.records(ctx, KindPlan, "")
+	last := int64(0)
+	for i := range all {
+		p := &all[i]
+		if p.ID != "" && p.Number == 0 {
+			for p.Number = last + 1; used[p.Number]; p.Number++ {
+			}
+			used[p.Number] = true
+		}
+		last = max(last, p.Number)
+	}
+	return all
+}
+
+// keysOf returns the keys of a conversation's records of a kind; none if there is no such
+// conversation.
+func keysOf(ctx context.Context, n timeline.Notes, kind string) ([]string, error) {
+	keys, err := n.Store.RecordKeys(ctx, n.Tenant, n.Conversation, kind)
+	if errors.Is(err, timeline.ErrNoConversation) {
+		return nil, nil
+	}
+	return keys, err
+}
+
+// recordsOf returns the records of a kind with a key, all if the key is empty; none if there
+// is no such conversation.
+func recordsOf(ctx context.Context, n timeline.Notes, kind, key string) ([]timeline.Record, error) {
+	records, err := n.Store.Records(ctx, n.Tenant, n.Conversation, kind, key)
+	if errors.Is(err, timeline.ErrNoConversation) {
+		return nil, nil
+	}
+	return records, err
+}
+
+// take sets what a record says about a plan.
+func (s *Stored) take(r *timeline.Record) {
+	s.At, s.Time, s.Data, s.Contents = r.At, r.Time, r.Data, r.Contents
+}
+
+// Names returns the names of a conversation's plans by their ids. It reads nothing else of
+// them.
+func Names(ctx context.Context, n timeline.Notes) (map[string]string, error) {
+	keys, err := keysOf(ctx, n, timeline.KindPlan)
+	names := map[string]string{}
+	for _, p := range list(keys) {
+		if p.ID != "" {
+			names[p.ID] = p.Name()
+		}
+	}
+	return names, err
+}
+
+// List returns the plans of all branches, without Plan, oldest first. Of those that known
+// reports, and of all but the newest plans if known is not nil, it returns only the id and
+// the number, which costs little.
+func List(ctx context.Context, n timeline.Notes, known func(id string) bool) ([]Stored, error) {
+	if known == nil {
+		records, err := recordsOf(ctx, n, timeline.KindPlan, "")
+		if err != nil {
+			return nil, err
+		}
+		return listed(records), nil
+	}
+	keys, err := keysOf(ctx, n, timeline.KindPlan)
 	if err != nil {
 		return nil, err
 	}
+	all := list(keys)
+	var read []int
+	for i := max(0, len(all)-Most); i < len(all); i++ {
+		if all[i].ID != "" && !known(all[i].ID) {
+			read = append(read, i)
+		}
+	}
+	if len(read) > few {
+		records, err := recordsOf(ctx, n, timeline.KindPlan, "")
+		if err != nil {
+			return nil, err
+		}
+		return listed(records), nil
+	}
+	for _, i := range read {
+		records, err := recordsOf(ctx, n, timeline.KindPlan, keys[i])
+		if err != nil {
+			return nil, err
+		}
+		if len(records) == 0 {
+			all[i].ID = "" // somebody has just deleted it
+			continue
+		}
+		all[i].take(&records[0])
+	}
+	return slices.DeleteFunc(all, func(p Stored) bool { return p.ID == "" }), nil
+}
+
+// listed returns the plans of all records of their kind.
+func listed(records []timeline.Record) []Stored {
 	keys := make([]string, len(records))
 	for i := range records {
 		keys[i] = records[i].Key
 	}
-	plans := make([]Plan, 0, len(records))
-	for i, id := range planIDs(keys) {
-		if id == "" {
-			continue // the same plan, stored again
-		}
-		p := planOf(&records[i])
-		p.ID = id
-		plans = append(plans, p)
+	all := list(keys)
+	for i := range all {
+		all[i].take(&records[i])
 	}
-	return plans, nil
+	return slices.DeleteFunc(all, func(p Stored) bool { return p.ID == "" })
 }
 
-// maxFewPlans is how many plans are read one by one.
-const maxFewPlans = 8
-
-// fewPlans is PlansExcept if few plans are not known. Otherwise whole is false.
-func (n Notes) fewPlans(ctx context.Context, known func(id, name string) bool) (plans []Plan, whole bool, err error) {
-	keys, err := n.Store.RecordKeys(ctx, n.Tenant, n.Conversation, KindPlan)
-	if err != nil {
-		if errors.Is(err, ErrNoConversation) {
-			err = nil
-		}
-		return nil, true, err
+// OfItems returns the plan of items with this name, or false if there is none.
+func OfItems(ctx context.Context, n timeline.Notes, name string) (p Stored, ok bool, err error) {
+	records, err := recordsOf(ctx, n, timeline.KindPlan, name)
+	if err != nil || len(records) == 0 {
+		return p, false, err
 	}
-	read := 0
-	for i, id := range planIDs(keys) {
-		if id == "" {
-			continue
-		}
-		p := Plan{ID: id}
-		if _, p.Name = ParsePlanKey(keys[i]); !known(id, p.Name) {
-			if read++; read > maxFewPlans {
-				return nil, false, nil
-			}
-			records, err := n.records(ctx, KindPlan, keys[i])
-			if err != nil {
-				return nil, false, err
-			}
-			if len(records) == 0 {
-				continue // somebody has just deleted it
-			}
-			p = planOf(&records[0])
-			p.ID = id
-		}
-		plans = append(plans, p)
-	}
-	return plans, true, nil
+	p.Number, p.ID = parseKey(name)
+	p.take(&records[0])
+	return p, true, nil
 }
 
-// planIDs returns the ids of the plans with these keys; empty for a plan that an earlier
-// key names already.
-func planIDs(keys []string) []string {
-	ids := make([]string, len(keys))
-	used, named := map[string]bool{}, map[string]bool{}
-	var unnumbered []int
-	for i, key := range keys {
-		id, name := ParsePlanKey(key)
-		if named[name] {
-			continue
-		}
-		named[name] = name != ""
-		if id == "" || used[id] {
-			unnumbered = append(unnumbered, i)
-			continue
-		}
-		ids[i], used[id] = id, true
+// Record returns the record of a plan.
+func (s *Stored) Record() timeline.Record {
+	contents := s.Contents
+	for _, raw := range s.Raw {
+		contents = append(contents, timeline.HashOf(raw))
 	}
-	free := int64(1)
-	for _, i := range unnumbered {
-		for ; ids[i] == ""; free++ {
-			if id := PlanID(free); !used[id] {
-				ids[i] = id
-			}
-		}
-	}
-	return ids
+	return timeline.Record{Kind: timeline.KindPlan, Key: s.ID, At: s.At, Time: s.Time, Data: s.Data, Contents: contents}
 }
 
-// PlanIDs returns the ids that are taken, with the names of their plans: the ids of stored
-// plans, and those that are reserved.
-func (n Notes) PlanIDs(ctx context.Context) (map[string]string, error) {
-	taken, _, err := n.planIDs(ctx, nil)
-	return taken, err
-}
-
-// planIDs is PlanIDs, and also returns the plans of calls that are not known. A nil known
-// knows all.
-func (n Notes) planIDs(ctx context.Context, known func(id, name string) bool) (taken map[string]string, others *OthersError, err error) {
-	taken, others = map[string]string{}, &OthersError{}
-	for _, kind := range []string{KindPlan, KindNumber} {
-		keys, err := n.Store.RecordKeys(ctx, n.Tenant, n.Conversation, kind)
-		if err != nil && !errors.Is(err, ErrNoConversation) {
-			return nil, nil, err
-		}
-		for i, id := range planIDs(keys) {
-			if _, stored := taken[id]; id == "" || stored {
-				continue
-			}
-			_, name := ParsePlanKey(keys[i])
-			switch taken[id] = name; {
-			case name == "" || known == nil || known(id, name):
-			case kind == KindPlan:
-				others.Stored = append(others.Stored, keys[i])
-			default:
-				others.Reserved = append(others.Reserved, keys[i])
-			}
-		}
-	}
-	return taken, others, nil
-}
-
-// Proposal is a plan of a call that is not stored yet.
+// Proposal is what a process is about to send.
 type Proposal struct {
-	Name string
-	// Wish is the number that the plan gets if it is free; otherwise it gets the number
-	// after the largest.
-	Wish int64
-	// Data, if set, is the plan itself, and Contents are the bytes that it refers to. Other
-	// processes can then use the plan before it is stored.
-	Data     json.RawMessage
-	Contents [][]byte
-	// Known, if set, reports whether the process had the plan with this id and name at
-	// hand when it made this one. ReservePlan returns an *OthersError if the
-	// conversation has one that it had not.
-	Known func(id, name string) bool
+	// ID, Data and Raw are those of a new plan, which other processes can then use before it
+	// is stored. Without an ID there is no plan.
+	ID   string
+	Data json.RawMessage
+	Raw  [][]byte
+	// Known reports whether the process had the plan with this id at hand when it made this
+	// one. Propose returns an *OthersError if the conversation has one that it had not.
+	Known func(id string) bool
 	// Quiet, if set, names the request whose newest message the plan adds recalled text to.
-	// ReservePlan returns ErrQuiet if a process has noted by that name that it adds
-	// nothing. Without a Name there is no plan, and this process notes that.
+	// Propose returns ErrQuiet if a process has noted by that name that it adds nothing.
+	// Without a plan this process notes that.
 	Quiet string
 	Now   time.Time
 }
@@ -187,167 +246,109 @@ var ErrQuiet = errors.New("nothing is recalled for this request")
 
 // OthersError: other processes have made plans in the conversation meanwhile.
 type OthersError struct {
-	// Stored and Reserved are the keys of their records.
-	Stored, Reserved []string
+	// Stored and Proposed are the ids of those that are stored and of those that are not yet.
+	Stored, Proposed []string
 }
 
 func (e *OthersError) Error() string {
-	return fmt.Sprintf("%d plans were made meanwhile", len(e.Stored)+len(e.Reserved))
+	return fmt.Sprintf("%d plans were made meanwhile", len(e.Stored)+len(e.Proposed))
 }
 
-// ReservePlan reserves an id for the plan of a call, so that no other process gives the id
-// to another plan. If the plan has an id already, it keeps it, and Data
-// takes the place of what the reservation had. A proposal without a plan gets no id. It returns
-// ErrNoConversation if there is no such conversation yet. The change that stores the plan
-// should drop the reservation; see Plan.Reservation.
-func (n Notes) ReservePlan(ctx context.Context, p Proposal) (id string, err error) {
-	hashes := make([]Hash, len(p.Contents))
-	for i, raw := range p.Contents {
-		hashes[i] = HashOf(raw)
-	}
+// Propose makes a proposal known to other processes, unless one of them has made a plan that
+// this one does not know. If the plan has been proposed already, this proposal takes the place
+// of that. It returns timeline.ErrNoConversation if there is no such conversation yet. The
+// change that stores the plan should drop the proposal; see [ProposalKey].
+func Propose(ctx context.Context, n timeline.Notes, p Proposal) error {
 	for {
 		c, err := n.Store.Conversation(ctx, n.Tenant, n.Conversation)
 		if err != nil {
-			return "", err
+			return err
 		}
-		taken, others, err := n.planIDs(ctx, p.Known)
+		if err := others(ctx, n, &p); err != nil {
+			return err
+		}
+		quiet, err := isQuiet(ctx, n, p.Quiet)
 		if err != nil {
-			return "", err
+			return err
 		}
-		id, own := FreePlanID(taken, p.Name, p.Wish)
-		if own && p.Name != "" && p.Data == nil {
-			return id, nil
-		}
-		if len(others.Stored)+len(others.Reserved) > 0 {
-			return "", others
-		}
-		quiet, err := n.quiet(ctx, p.Quiet)
-		if err != nil {
-			return "", err
-		}
-		put := Record{Kind: KindNumber, Key: PlanKey(id, p.Name), Data: p.Data, Contents: hashes}
+		put := (&Stored{ID: p.ID, Data: p.Data, Raw: p.Raw}).Record()
+		put.Kind = timeline.KindProposal
 		switch {
-		case p.Name == "" && quiet:
-			return "", nil
-		case p.Name == "":
-			id, put = "", Record{Kind: KindQuiet, Key: p.Quiet}
+		case p.ID == "" && quiet:
+			return nil
+		case p.ID == "":
+			put = timeline.Record{Kind: timeline.KindQuiet, Key: p.Quiet}
 		case quiet:
-			return "", ErrQuiet
+			return ErrQuiet
 		}
-		_, err = n.Store.Apply(ctx, n.Tenant, Change{
-			Conversation: n.Conversation, Expect: &c.Revision, ExpectCreated: c.Created, Stay: true, Now: p.Now, Put: []Record{put}, Contents: p.Contents,
+		_, err = n.Store.Apply(ctx, n.Tenant, timeline.Change{
+			Conversation: n.Conversation, Expect: &c.Revision, ExpectCreated: c.Created, Stay: true, Now: p.Now,
+			Put: []timeline.Record{put}, Contents: p.Raw,
 		})
-		if !errors.Is(err, ErrChanged) {
-			return id, err
+		if !errors.Is(err, timeline.ErrChanged) {
+			return err
 		}
 		if err := ctx.Err(); err != nil {
-			return "", err
+			return err
 		}
 	}
 }
 
-// quiet reports whether a process has noted that it adds nothing to a request.
-func (n Notes) quiet(ctx context.Context, request string) (bool, error) {
+// others returns an *OthersError if there are plans of calls that a proposal does not know.
+func others(ctx context.Context, n timeline.Notes, p *Proposal) error {
+	found := &OthersError{}
+	for kind, into := range map[string]*[]string{timeline.KindPlan: &found.Stored, timeline.KindProposal: &found.Proposed} {
+		keys, err := keysOf(ctx, n, kind)
+		if err != nil {
+			return err
+		}
+		for _, key := range keys[max(0, len(keys)-Most):] {
+			id := IDOf(key)
+			if _, items := NumberOf(id); !items && id != p.ID && p.Known != nil && !p.Known(id) {
+				*into = append(*into, id)
+			}
+		}
+	}
+	if len(found.Stored)+len(found.Proposed) == 0 {
+		return nil
+	}
+	return found
+}
+
+// isQuiet reports whether a process has noted that it adds nothing to a request.
+func isQuiet(ctx context.Context, n timeline.Notes, request string) (bool, error) {
 	if request == "" {
 		return false, nil
 	}
-	keys, err := n.Store.RecordKeys(ctx, n.Tenant, n.Conversation, KindQuiet)
+	keys, err := n.Store.RecordKeys(ctx, n.Tenant, n.Conversation, timeline.KindQuiet)
 	return slices.Contains(keys, request), err
 }
 
-// FreePlanID returns the id that a plan with this name gets, and whether it has it already.
-func FreePlanID(taken map[string]string, name string, wish int64) (id string, own bool) {
-	last := int64(0)
-	for id, other := range taken {
-		if other == name {
-			return id, true
-		}
-		number, _ := PlanNumber(id)
-		last = max(last, number)
-	}
-	if id = PlanID(wish); wish < 1 {
-		return PlanID(last + 1), false
-	}
-	if _, other := taken[id]; other {
-		id = PlanID(last + 1)
-	}
-	return id, false
-}
-
-// Reserved returns the plans whose ids are reserved, of all branches, with what is stored of
-// them. They have no place. known leaves out those that it reports; it may be nil.
-func (n Notes) Reserved(ctx context.Context, known func(id, name string) bool) ([]Plan, error) {
-	keys, err := n.Store.RecordKeys(ctx, n.Tenant, n.Conversation, KindNumber)
+// Proposed returns the plans of all branches that are proposed, without Plan, and so without
+// a place. known leaves out those that it reports; it may be nil.
+func Proposed(ctx context.Context, n timeline.Notes, known func(id string) bool) ([]Stored, error) {
+	keys, err := keysOf(ctx, n, timeline.KindProposal)
 	if err != nil {
-		if errors.Is(err, ErrNoConversation) {
-			err = nil
-		}
 		return nil, err
 	}
-	var plans []Plan
+	var plans []Stored
 	for _, key := range keys {
-		if id, name := ParsePlanKey(key); known != nil && known(id, name) {
+		id := IDOf(key)
+		if known != nil && known(id) {
 			continue
 		}
-		records, err := n.records(ctx, KindNumber, key)
+		records, err := recordsOf(ctx, n, timeline.KindProposal, key)
 		if err != nil {
 			return nil, err
 		}
 		for i := range records { // none, if it has just been stored
-			plans = append(plans, planOf(&records[i]))
+			p := Stored{ID: id}
+			p.take(&records[i])
+			plans = append(plans, p)
 		}
 	}
 	return plans, nil
 }
 
-// Reservation returns the key of the record that reserves the id of a plan.
-func (p Plan) Reservation() Key { return Key{KindNumber, PlanKey(p.ID, p.Name)} }
-
-// Plan returns the plan of items with this id, or false if there is none.
-func (n Notes) Plan(ctx context.Context, id string) (Plan, bool, error) {
-	records, err := n.records(ctx, KindPlan, id)
-	if err != nil || len(records) == 0 {
-		return Plan{}, false, err
-	}
-	return planOf(&records[0]), true, nil
-}
-
-// planOf reads a record. The plan has no id if its key has no number.
-func planOf(r *Record) Plan {
-	p := Plan{At: r.At, Time: r.Time, Data: r.Data, Contents: r.Contents}
-	p.ID, p.Name = ParsePlanKey(r.Key)
-	return p
-}
-
-// Record returns the record of a plan.
-func (p Plan) Record() Record {
-	return Record{Kind: KindPlan, Key: PlanKey(p.ID, p.Name), At: p.At, Time: p.Time, Data: p.Data, Contents: p.Contents}
-}
-
-// PlanKey returns the key of a plan's record: its id, and its name behind that, so that
-// plans with the same number never overwrite each other: "p3-CALL-0".
-func PlanKey(id, name string) string { return id + strings.TrimPrefix(name, "p") }
-
-// ParsePlanKey returns the id and the name in the key of a plan's record. The id is empty
-// for keys of version 1, which are names.
-func ParsePlanKey(key string) (id, name string) {
-	id, call, named := strings.Cut(key, "-")
-	if _, ok := PlanNumber(id); !ok {
-		return "", key
-	}
-	if named {
-		name = "p-" + call
-	}
-	return id, name
-}
-
-// PlanID returns the id of a plan by its number within the conversation: "p3".
-func PlanID(number int64) string { return "p" + strconv.FormatInt(number, 10) }
-
-// PlanNumber returns the number of a plan, or false if the id is not one that PlanID
-// returns.
-func PlanNumber(id string) (number int64, ok bool) {
-	digits, ok := strings.CutPrefix(id, "p")
-	number, err := strconv.ParseInt(digits, 10, 64)
-	return number, ok && err == nil && number > 0 && PlanID(number) == id
-}
+// ProposalKey returns the key of the record by which a plan is proposed.
+func ProposalKey(id string) timeline.Key { return timeline.Key{Kind: timeline.KindProposal, Key: id} }

@@ -1,17 +1,19 @@
-package timeline_test
+package plan_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 )
 
-// Every plan of a conversation has a short id of its own: those of version 1 too, and those
-// that two processes gave the same number. No plan overwrites another.
-func TestEveryPlanHasAShortIDOfItsOwn(t *testing.T) {
+// Every plan of a conversation has a number of its own, which later plans do not change, in
+// whichever of the forms of earlier programs its key is. No plan overwrites another.
+func TestEveryPlanHasANumberOfItsOwn(t *testing.T) {
 	ctx := t.Context()
 	store := memory.New()
 	put := func(keys ...string) {
@@ -26,12 +28,12 @@ func TestEveryPlanHasAShortIDOfItsOwn(t *testing.T) {
 	}
 	ids := func() (out []string) {
 		t.Helper()
-		plans, err := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "c"}.Plans(ctx)
+		plans, err := plan.List(ctx, timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "c"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range plans {
-			out = append(out, p.ID+" "+p.Name)
+			out = append(out, p.Name()+" "+p.ID)
 		}
 		return out
 	}
@@ -40,10 +42,11 @@ func TestEveryPlanHasAShortIDOfItsOwn(t *testing.T) {
 	}{
 		{[]string{"p-A-0"}, []string{"p1 p-A-0"}},
 		{[]string{"p-A-0r"}, []string{"p1 p-A-0", "p2 p-A-0r"}},
-		{[]string{timeline.PlanKey("p3", "p-B-0")}, []string{"p1 p-A-0", "p2 p-A-0r", "p3 p-B-0"}},
-		{[]string{timeline.PlanKey("p3", "p-C-0")}, []string{"p1 p-A-0", "p2 p-A-0r", "p3 p-B-0", "p4 p-C-0"}},
-		{[]string{timeline.PlanKey("p5", "p-C-0")}, []string{"p1 p-A-0", "p2 p-A-0r", "p3 p-B-0", "p4 p-C-0"}},
-		{[]string{timeline.PlanKey("p6", "")}, []string{"p1 p-A-0", "p2 p-A-0r", "p3 p-B-0", "p4 p-C-0", "p6 "}},
+		{[]string{"p3-B-0"}, []string{"p1 p-A-0", "p2 p-A-0r", "p3 p-B-0"}},
+		{[]string{"p3-C-0"}, []string{"p1 p-A-0", "p2 p-A-0r", "p3 p-B-0", "p4 p-C-0"}},
+		{[]string{"p5-C-0"}, []string{"p1 p-A-0", "p2 p-A-0r", "p3 p-B-0", "p4 p-C-0"}},
+		{[]string{"p6"}, []string{"p1 p-A-0", "p2 p-A-0r", "p3 p-B-0", "p4 p-C-0", "p6 p6"}},
+		{[]string{"p-D-0"}, []string{"p1 p-A-0", "p2 p-A-0r", "p3 p-B-0", "p4 p-C-0", "p6 p6", "p7 p-D-0"}},
 	} {
 		put(step.put...)
 		if got := ids(); !slices.Equal(got, step.want) {
@@ -52,21 +55,13 @@ func TestEveryPlanHasAShortIDOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestPlanKeysAreReadAsWritten(t *testing.T) {
-	for key, want := range map[string][2]string{
-		"p3":            {"p3", ""},
-		"p12-CALL-0r":   {"p12", "p-CALL-0r"},
-		"p-CALL-0":      {"", "p-CALL-0"},
-		"p03":           {"", "p03"},
-		"":              {"", ""},
-		"something-new": {"", "something-new"},
+// Ids are read from keys of all versions.
+func TestIDsInKeys(t *testing.T) {
+	for key, want := range map[string]string{
+		"p3": "p3", "p12-CALL-0r": "p-CALL-0r", "p-CALL-0": "p-CALL-0", "p03": "p03", "": "", "something-new": "something-new",
 	} {
-		id, name := timeline.ParsePlanKey(key)
-		if [2]string{id, name} != want {
-			t.Errorf("%q: %q and %q, want %q", key, id, name, want)
-		}
-		if id != "" && timeline.PlanKey(id, name) != key {
-			t.Errorf("%q is written as %q", key, timeline.PlanKey(id, name))
+		if id := plan.IDOf(key); id != want {
+			t.Errorf("%q: %q, want %q", key, id, want)
 		}
 	}
 }
@@ -81,13 +76,42 @@ func TestAPlanThatIsProposedAgainReplacesTheFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, data := range []string{`{"first":1}`, `{"second":2}`} {
-		id, err := notes.ReservePlan(ctx, timeline.Proposal{Name: "p-call-0", Data: []byte(data), Contents: [][]byte{[]byte(data)}, Now: time.Unix(2, 0)})
-		if err != nil || id != "p1" {
-			t.Fatalf("the id is %q, %v", id, err)
+		if err := plan.Propose(ctx, notes, plan.Proposal{ID: "p-call-0", Data: []byte(data), Raw: [][]byte{[]byte(data)}, Now: time.Unix(2, 0)}); err != nil {
+			t.Fatal(err)
 		}
-		plans, err := notes.Reserved(ctx, nil)
-		if err != nil || len(plans) != 1 || string(plans[0].Data) != data || !slices.Equal(plans[0].Contents, []timeline.Hash{timeline.HashOf([]byte(data))}) {
-			t.Errorf("reserved are %+v, %v instead of %s", plans, err, data)
+		plans, err := plan.Proposed(ctx, notes, nil)
+		if err != nil || len(plans) != 1 || plans[0].ID != "p-call-0" || string(plans[0].Data) != data || !slices.Equal(plans[0].Contents, []timeline.Hash{timeline.HashOf([]byte(data))}) {
+			t.Errorf("proposed are %+v, %v instead of %s", plans, err, data)
 		}
+	}
+}
+
+// A proposal is refused while there is a plan that its process does not know, stored or not.
+func TestAProposalIsRefusedBesideUnknownPlans(t *testing.T) {
+	ctx := t.Context()
+	store := memory.New()
+	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "c"}
+	change := timeline.Change{Conversation: "c", Stay: true, Now: time.Unix(1, 0), Put: []timeline.Record{
+		{Kind: timeline.KindPlan, Key: "p1", Data: []byte(`{}`)}, // of items, which is of no use to calls
+		{Kind: timeline.KindPlan, Key: "p2-A-0", Data: []byte(`{}`)},
+		{Kind: timeline.KindPlan, Key: "p-B-0", Data: []byte(`{}`)},
+		{Kind: timeline.KindProposal, Key: "p4-C-0", Data: []byte(`{}`)},
+	}}
+	if _, err := store.Apply(ctx, timeline.Local, change); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	propose := func() error {
+		return plan.Propose(ctx, notes, plan.Proposal{ID: "p-D-0", Data: []byte(`{}`), Known: func(id string) bool { return known[id] }, Now: time.Unix(2, 0)})
+	}
+	var others *plan.OthersError
+	if err := propose(); !errors.As(err, &others) || !slices.Equal(others.Stored, []string{"p-A-0", "p-B-0"}) || !slices.Equal(others.Proposed, []string{"p-C-0"}) {
+		t.Errorf("%v: %+v", err, others)
+	}
+	for _, id := range slices.Concat(others.Stored, others.Proposed) {
+		known[id] = true
+	}
+	if err := propose(); err != nil {
+		t.Error(err)
 	}
 }

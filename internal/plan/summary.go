@@ -18,15 +18,12 @@ type Fold struct {
 
 // Summary is a model's summary of what a plan left out.
 type Summary struct {
-	Tenant       string `json:"-"`
-	Conversation string `json:"-"`
-	Model        string `json:"model,omitempty"` // of the conversation
-	// Plan is the plan's id, PlanID its number in the conversation as people write it, or
-	// its id while that is not final.
-	Plan   string  `json:"-"`
-	PlanID string  `json:"-"`
-	Text   string  `json:"text"`
-	Cost   float64 `json:"cost"`
+	Tenant       string  `json:"-"`
+	Conversation string  `json:"-"`
+	Model        string  `json:"model,omitempty"` // of the conversation
+	Plan         string  `json:"-"`
+	Text         string  `json:"text"`
+	Cost         float64 `json:"cost"`
 	// Messages is how many messages it covers; Before and After are the tokens
 	// of these and of the text.
 	Messages int   `json:"messages"`
@@ -46,14 +43,14 @@ func (s *Summary) Record() (timeline.Record, error) {
 }
 
 // readSummaries reads the summaries of a conversation, by plan.
-func readSummaries(ctx context.Context, store timeline.Store, tenant, conversation string) (map[string]*Summary, error) {
-	records, err := store.Records(ctx, tenant, conversation, summaryKind, "")
+func readSummaries(ctx context.Context, n timeline.Notes) (map[string]*Summary, error) {
+	records, err := n.Store.Records(ctx, n.Tenant, n.Conversation, summaryKind, "")
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]*Summary{}
 	for i := range records {
-		s := &Summary{Tenant: tenant, Conversation: conversation, Plan: records[i].Key}
+		s := &Summary{Tenant: n.Tenant, Conversation: n.Conversation, Plan: records[i].Key}
 		if json.Unmarshal(records[i].Data, s) == nil && condense.IsSummary(s.Text) {
 			all[s.Plan] = s
 		}
@@ -63,12 +60,12 @@ func readSummaries(ctx context.Context, store timeline.Store, tenant, conversati
 
 // ReadSummaries reads the summaries that other processes have written for the plans of a
 // conversation, whose summaries are not known yet.
-func ReadSummaries(ctx context.Context, store timeline.Store, tenant, conversation string, plans []*Plan) error {
+func ReadSummaries(ctx context.Context, n timeline.Notes, plans []*Plan) error {
 	lacks := func(p *Plan) bool { return p.Fold != nil && p.Fold.Summary.Load() == nil }
 	if !slices.ContainsFunc(plans, lacks) {
 		return nil
 	}
-	found, err := readSummaries(ctx, store, tenant, conversation)
+	found, err := readSummaries(ctx, n)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/timeline"
@@ -90,7 +91,7 @@ func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 	if err != nil {
 		return nil, err
 	}
-	plans, err := PlanIDs(ctx, s, tenant, c.Name)
+	plans, err := plan.Names(ctx, timeline.Notes{Store: s, Tenant: tenant, Conversation: c.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -114,16 +115,6 @@ func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 		calls[i].Number = i + 1
 	}
 	return calls, nil
-}
-
-// PlanIDs returns the ids of plans by their names and ids: calls of version 1 have names.
-func PlanIDs(ctx context.Context, s timeline.Store, tenant, conversation string) (map[string]string, error) {
-	plans, err := timeline.Notes{Store: s, Tenant: tenant, Conversation: conversation}.Plans(ctx)
-	ids := map[string]string{}
-	for i := range plans {
-		ids[plans[i].Name], ids[plans[i].ID] = plans[i].ID, plans[i].ID
-	}
-	return ids, err
 }
 
 // CallOf returns the index of the call that a person means: the newest by "", Last or Dash;

@@ -69,6 +69,6 @@ func (p *Plan) Detail(holds []timeline.Hold, spans []Span) PlanDetail {
 // held reports whether a plan is undone: what it took out is held in view.
 func (p *Plan) held(holds []timeline.Hold) bool {
 	return slices.ContainsFunc(holds, func(h timeline.Hold) bool {
-		return h.Plan != "" && (h.Plan == p.Name || h.Plan == p.ID)
+		return h.Plan != "" && (h.Plan == p.LongID || h.Plan == p.ID)
 	})
 }

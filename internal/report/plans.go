@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 )
@@ -17,9 +18,10 @@ import (
 // Plan is a plan with what it changed. Row and Detail return its JSON forms.
 type Plan struct {
 	window.Plan
-	// ID is short and unique in the conversation: "p3". Name is that of timeline.Plan.
-	ID, Name string
-	Time     time.Time
+	// ID is the plan's number in the conversation, as people write it: "p3". LongID is the
+	// plan's in every conversation, which logs and headers have.
+	ID, LongID string
+	Time       time.Time
 	// Blocks are the messages that are not sent as they came.
 	Blocks []Block
 	// Inserted are the texts that Oriel put into messages.
@@ -79,7 +81,7 @@ func newInsertion(in window.Insertion) Insertion {
 // Plans returns the plans on the way to where a conversation stands, oldest first.
 func Plans(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation) ([]Plan, error) {
 	notes := timeline.Notes{Store: s, Tenant: tenant, Conversation: c.Name}
-	stored, err := notes.Plans(ctx)
+	stored, err := plan.List(ctx, notes, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +98,9 @@ func Plans(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 		if !here {
 			continue
 		}
-		p := Plan{ID: stored[i].ID, Name: stored[i].Name, Time: stored[i].Time.UTC()}
+		p := Plan{ID: stored[i].Name(), LongID: stored[i].ID, Time: stored[i].Time.UTC()}
 		if err := p.read(stored[i].Data); err != nil {
-			return nil, fmt.Errorf("%w: plan %s of %q: %w", timeline.ErrDamaged, stored[i].ID, c.Name, err)
+			return nil, fmt.Errorf("%w: plan %s of %q: %w", timeline.ErrDamaged, stored[i].Name(), c.Name, err)
 		}
 		p.Undo = p.ID
 		p.Undone = p.held(holds)

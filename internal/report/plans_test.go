@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -26,11 +27,11 @@ func TestPlansSayWhatTheyChanged(t *testing.T) {
 	add(t, s, "c", timeline.FormatOpenAI, messages...)
 	c, _ := s.Conversation(ctx, timeline.Local, "c")
 	number := int64(0)
-	plan := func(key, blocks, inserted string) {
+	put := func(key, blocks, inserted string) {
 		t.Helper()
 		data := fmt.Sprintf(`{"policy":"ladder","mode":"hard","model":"m","budget":1000,"tokens_before":2000,"tokens_after":900,"action":"digest","blocks":[%s],"inserted":[%s],"undo":%q,"view":{"v":1,"for":"m openai","covers":10}}`, blocks, inserted, key)
 		number++
-		r := timeline.Plan{ID: timeline.PlanID(number), Name: key, At: c.Head, Time: noon, Data: []byte(data)}.Record()
+		r := (&plan.Stored{ID: key, At: c.Head, Time: noon, Data: []byte(data)}).Record()
 		if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Stay: true, Now: noon, Put: []timeline.Record{r}}); err != nil {
 			t.Fatal(err)
 		}
@@ -41,9 +42,9 @@ func TestPlansSayWhatTheyChanged(t *testing.T) {
 	mask := func(id int) string {
 		return fmt.Sprintf(`{"index":%d,"role":"user","tokens":10,"verdict":"mask","reason":"old"}`, id)
 	}
-	plan("p-A-0", mask(2)+","+mask(4), "")
-	plan("p-A-1", mask(2)+","+mask(4), `{"kind":"recall","into":9,"tokens":1200,"text":"r"}`)
-	plan("p-B-0", fold(2)+","+fold(3)+","+fold(5)+","+fold(6)+","+fold(7), `{"kind":"recall","into":9,"tokens":1200,"text":"r","block":"2 4 4 other#9 7"}`)
+	put("p-A-0", mask(2)+","+mask(4), "")
+	put("p-A-1", mask(2)+","+mask(4), `{"kind":"recall","into":9,"tokens":1200,"text":"r"}`)
+	put("p-B-0", fold(2)+","+fold(3)+","+fold(5)+","+fold(6)+","+fold(7), `{"kind":"recall","into":9,"tokens":1200,"text":"r","block":"2 4 4 other#9 7"}`)
 	plans, err := report.Plans(ctx, s, timeline.Local, &c)
 	if err != nil {
 		t.Fatal(err)

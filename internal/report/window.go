@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -47,17 +48,17 @@ func NewestWindow(ctx context.Context, s timeline.Store, tenant string, c *timel
 
 // hide adds what the plan of the call left out. It returns nil if the plan was deleted.
 func (w *Window) hide(ctx context.Context, s timeline.Store, tenant, conversation string) (*Window, error) {
-	plans, err := timeline.Notes{Store: s, Tenant: tenant, Conversation: conversation}.Plans(ctx)
+	plans, err := plan.List(ctx, timeline.Notes{Store: s, Tenant: tenant, Conversation: conversation}, nil)
 	if err != nil {
 		return nil, err
 	}
 	for i := range plans {
-		if plans[i].ID != w.call.Plan {
+		if !plans[i].Is(w.call.Plan) {
 			continue
 		}
 		var p Plan
 		if err := p.read(plans[i].Data); err != nil {
-			return nil, fmt.Errorf("%w: plan %s of %q: %w", timeline.ErrDamaged, plans[i].ID, conversation, err)
+			return nil, fmt.Errorf("%w: plan %s of %q: %w", timeline.ErrDamaged, plans[i].Name(), conversation, err)
 		}
 		for k := range p.Blocks {
 			w.hidden[p.Blocks[k].ID] = true

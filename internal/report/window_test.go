@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -48,8 +49,8 @@ func TestTheWindowIsThatOfTheNewestCall(t *testing.T) {
 		t.Errorf("no call was recorded, and %s are shown", got)
 	}
 	at := timeline.Place{Trunk: c.Head.Trunk, Depth: 5}
-	put(timeline.Plan{ID: "p1", Name: "p-x", At: at, Time: noon, Data: []byte(`{"policy":"ladder","blocks":[{"index":1,"verdict":"keep"},{"index":2,"verdict":"evict"},{"index":3,"verdict":"mask"}]}`)}.Record())
-	cut := timeline.PlanKey("p1", "p-x")
+	put((&plan.Stored{ID: "p-x", At: at, Time: noon, Data: []byte(`{"policy":"ladder","blocks":[{"index":1,"verdict":"keep"},{"index":2,"verdict":"evict"},{"index":3,"verdict":"mask"}]}`)}).Record())
+	cut := "p-x"
 	away, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "work", Stay: true, At: timeline.Place{Trunk: c.Head.Trunk, Depth: 1}, Now: noon,
 		Messages: []timeline.Message{{Identity: timeline.HashOf([]byte("away")), Raw: []byte(`{"role":"user","content":"away"}`), Format: timeline.FormatOpenAI, Role: "user", Time: noon}}})
 	if err != nil {
@@ -66,7 +67,7 @@ func TestTheWindowIsThatOfTheNewestCall(t *testing.T) {
 		{"one whose client left out its beginning", "", `"messages":2,"before":3,"head":1,"status":200`, "1456"},
 		{"one that was cut, and whose client left out its beginning", cut, `"messages":3,"before":2,"status":200`, "456"},
 		{"one that asks its provider to clear results", "", `"messages":6,"managed":"context_management","status":200`, ""},
-		{"one by a plan that was deleted", timeline.PlanKey("p9", "p-y"), `"messages":6,"status":200`, ""},
+		{"one by a plan that was deleted", "p-y", `"messages":6,"status":200`, ""},
 		{"one by a plan that was not stored", "", `"messages":6,"tokens":10,"came":20,"status":200`, ""},
 	} {
 		began, _ := json.Marshal(noon.Add(time.Duration(i) * time.Minute))

@@ -17,12 +17,8 @@ type conversation struct {
 	// branches are the paths on which it continues, the latest first.
 	branches []*branch
 	plans    []*anchor // in the order in which they were made
-	// lastPlan is the largest number of a plan, inherited are the numbers of plans of other
-	// conversations, by name.
-	lastPlan  int64
-	inherited map[string]planNumber
-	// passed are names of plans that are not read again: they were removed, here or from
-	// the store.
+	// passed are ids of plans that are not read again: they were removed, here or from the
+	// store, or are known from another conversation.
 	passed  map[string]bool
 	replies []string
 	used    time.Time

@@ -93,12 +93,11 @@ func (t *tenant) take(s *storedConversation) {
 		}
 	}
 	for _, m := range s.marks {
-		k.lastPlan = max(k.lastPlan, m.Number)
 		for i, path := range s.paths {
 			if d := m.At.Depth; m.Plan != nil && d > 0 && d <= int64(len(path.places)) && path.places[d-1] == m.At {
 				t.seq++
 				at := k.branches[len(k.branches)-len(s.paths)+i].tip.up(int(d))
-				t.keepPlan(k, &anchor{Plan: m.Plan, number: planNumber{m.Number, true}, at: at, seq: t.seq})
+				t.keepPlan(k, &anchor{Plan: m.Plan, at: at, seq: t.seq})
 				break
 			}
 		}
@@ -438,7 +437,7 @@ func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversatio
 		return nil, err
 	}
 	if b.plans != nil {
-		if s.marks, err = b.plans(ctx, store, tenant, c.Name, nil); err != nil && !errors.Is(err, plan.ErrNewer) {
+		if s.marks, err = b.plans(ctx, timeline.Notes{Store: store, Tenant: tenant, Conversation: c.Name}, nil); err != nil && !errors.Is(err, plan.ErrNewer) {
 			return nil, err
 		}
 	}

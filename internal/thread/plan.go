@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/oriel-context/oriel/internal/plan"
@@ -15,7 +14,6 @@ import (
 // from there, on any branch and in any conversation.
 type anchor struct {
 	*plan.Plan
-	number   planNumber
 	at       place
 	of       *conversation
 	seq      int64 // the latest has the largest
@@ -26,18 +24,8 @@ type anchor struct {
 	calls     int
 }
 
-// planNumber is the number of a plan within a conversation. It is final if the store has it
-// for this plan; until then other processes may give it to another plan.
-type planNumber struct {
-	n     int64
-	final bool
-}
-
-// maxPlans bounds the plans that a conversation keeps in memory; the oldest leave first.
-const maxPlans = 256
-
 // PlanReader reads the plans of a conversation, as [plan.Read] does.
-type PlanReader func(ctx context.Context, store timeline.Store, tenant, conversation string, known func(id, name string) bool) ([]plan.Stored, error)
+type PlanReader func(ctx context.Context, n timeline.Notes, known func(id string) bool) ([]plan.Stored, error)
 
 // plansAt returns the plans for an audience that apply at a place: the deepest first, and at
 // the same depth the latest first.
@@ -70,9 +58,9 @@ func (b *Index) PlansAt(th *Thread) []*plan.Plan {
 	return t.plansAt(th.at, th.Audience)
 }
 
-// AddPlan adds a plan to a request that it covers, and proposes the next number of the
-// conversation for it. It returns false if the plans of the request are no longer those in
-// before, apart from this one: another request may have read it from the store.
+// AddPlan adds a plan to a request that it covers. It returns false if the plans of the
+// request are no longer those in before, apart from this one: another request may have read it
+// from the store.
 func (b *Index) AddPlan(th *Thread, p *plan.Plan, before []*plan.Plan) bool {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
@@ -88,59 +76,25 @@ func (b *Index) AddPlan(th *Thread, p *plan.Plan, before []*plan.Plan) bool {
 		return false
 	}
 	t.seq++
-	k.lastPlan++
-	t.keepPlan(k, &anchor{Plan: p, number: planNumber{n: k.lastPlan}, at: th.at.up(p.Covers), seq: t.seq})
+	t.keepPlan(k, &anchor{Plan: p, at: th.at.up(p.Covers), seq: t.seq})
 	return true
 }
 
-// PlanNumber returns the number of a plan within the conversation of a request, and whether
-// it is final. For a plan of another conversation that begins with the same messages it
-// proposes the next one. It returns 0 if the conversation of the request is not known.
-func (b *Index) PlanNumber(th *Thread, name string) (number int64, final bool) {
-	if th.of == nil {
-		return 0, false
-	}
-	t := b.tenant(th.Tenant)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k := th.of
-	for _, m := range slices.Backward(k.plans) {
-		if m.ID == name {
-			return m.number.n, m.number.final
-		}
-	}
-	if k.inherited[name].n == 0 {
-		k.lastPlan++
-		k.inherit(name, planNumber{n: k.lastPlan})
-	}
-	return k.inherited[name].n, k.inherited[name].final
-}
-
-// SetPlanNumber sets the final number of a plan within the conversation of a request.
-func (b *Index) SetPlanNumber(th *Thread, name string, number int64) {
+// PlanStored notes that this process has stored a plan in the conversation of a request.
+func (b *Index) PlanStored(th *Thread, id string) {
 	if th.of == nil {
 		return
 	}
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := th.of
-	k.lastPlan = max(k.lastPlan, number)
-	for _, m := range slices.Backward(k.plans) {
-		if m.ID == name {
-			m.number, m.proposed = planNumber{number, true}, false // this process has stored or reserved it
+	for _, m := range slices.Backward(th.of.plans) {
+		if m.ID == id {
+			m.proposed = false
 			return
 		}
 	}
-	k.inherit(name, planNumber{number, true})
-}
-
-// inherit sets the number of a plan of another conversation.
-func (k *conversation) inherit(name string, n planNumber) {
-	if k.inherited == nil || len(k.inherited) >= maxPlans {
-		k.inherited = map[string]planNumber{}
-	}
-	k.inherited[name] = n
+	th.of.pass(id) // it is known from another conversation, which begins with the same messages
 }
 
 // keepPlan adds a plan of a conversation at its place.
@@ -149,7 +103,7 @@ func (t *tenant) keepPlan(k *conversation, m *anchor) {
 	m.at.hold()
 	m.at.trunk.plans = append(m.at.trunk.plans, m)
 	k.plans = append(k.plans, m)
-	if len(k.plans) > maxPlans {
+	if len(k.plans) > plan.Most {
 		t.removePlan(k.plans[0])
 		k.plans = slices.Delete(k.plans, 0, 1)
 	}
@@ -169,19 +123,19 @@ func (t *tenant) removePlan(m *anchor) {
 	t.grow(-m.of.space.release(m.at))
 }
 
-// RemovePlan removes the plan with this name from the conversation.
-func (b *Index) RemovePlan(th *Thread, name string) {
+// RemovePlan removes the plan with this id from the conversation.
+func (b *Index) RemovePlan(th *Thread, id string) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := th.of
-	k.pass(name)
+	k.pass(id)
 	for _, m := range k.plans {
-		if m.ID == name {
+		if m.ID == id {
 			t.removePlan(m)
 		}
 	}
-	k.plans = slices.DeleteFunc(k.plans, func(m *anchor) bool { return m.ID == name })
+	k.plans = slices.DeleteFunc(k.plans, func(m *anchor) bool { return m.ID == id })
 }
 
 // Refresh reads the plans that other processes have added to the conversation of a
@@ -194,7 +148,7 @@ func (b *Index) Refresh(ctx context.Context, store timeline.Store, th *Thread) e
 	t := b.tenant(th.Tenant)
 	k := th.of
 	known := b.KnownPlans(th)
-	stored, err := b.plans(ctx, store, th.Tenant, th.Conversation, known)
+	stored, err := b.plans(ctx, timeline.Notes{Store: store, Tenant: th.Tenant, Conversation: th.Conversation}, known)
 	if errors.Is(err, timeline.ErrNoConversation) {
 		return nil
 	}
@@ -205,7 +159,7 @@ func (b *Index) Refresh(ctx context.Context, store timeline.Store, th *Thread) e
 	if err != nil {
 		return err
 	}
-	stored = stored[max(0, len(stored)-maxPlans):]
+	stored = stored[max(0, len(stored)-plan.Most):]
 	var gone []string
 	read := map[string]*storedPath{}
 	for i := range stored {
@@ -247,14 +201,13 @@ func (t *tenant) orderPlans(k *conversation, stored []plan.Stored, read map[stri
 		s := &stored[i]
 		m := have[s.ID]
 		t.seq++
-		k.lastPlan = max(k.lastPlan, s.Number)
 		switch path := read[s.ID]; {
 		case m != nil:
 			delete(have, s.ID)
-			m.seq, m.number, m.proposed = t.seq, planNumber{s.Number, true}, false
+			m.seq, m.proposed = t.seq, false
 			k.plans = append(k.plans, m)
 		case path != nil && len(path.steps) > 0:
-			t.addPlan(k, &anchor{Plan: s.Plan, number: planNumber{s.Number, true}, seq: t.seq}, path.steps)
+			t.addPlan(k, &anchor{Plan: s.Plan, seq: t.seq}, path.steps)
 		}
 	}
 	for _, m := range old {
@@ -268,29 +221,26 @@ func (t *tenant) orderPlans(k *conversation, stored []plan.Stored, read map[stri
 
 // KnownPlans returns a function that reports whether a plan of the conversation of a request
 // is in memory, or was found not to be of use. The conversation must be known.
-func (b *Index) KnownPlans(th *Thread) func(id, name string) bool {
+func (b *Index) KnownPlans(th *Thread) func(id string) bool {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := th.of
-	known, least := maps.Clone(k.passed), int64(0)
-	if known == nil {
-		known = map[string]bool{}
+	known := map[string]bool{}
+	for _, id := range th.of.known() {
+		known[id] = true
 	}
-	for name := range k.inherited {
-		known[name] = true
+	return func(id string) bool { return known[id] }
+}
+
+// known returns the ids of the plans that are not read again.
+func (k *conversation) known() (ids []string) {
+	for id := range k.passed {
+		ids = append(ids, id)
 	}
 	for _, m := range k.plans {
-		known[m.ID] = true
-		if least == 0 || m.number.n < least {
-			least = m.number.n
-		}
+		ids = append(ids, m.ID)
 	}
-	full := len(k.plans) == maxPlans // older ones have left
-	return func(id, name string) bool {
-		number, _ := timeline.PlanNumber(id)
-		return known[name] || full && number < least
-	}
+	return ids
 }
 
 // Snapshot returns a snapshot of the conversation of a request without the plans that are in
@@ -300,55 +250,39 @@ func (b *Index) Snapshot(th *Thread) *timeline.Snapshot {
 		th.read = nil // what follows later reads again
 		return s
 	}
-	var w timeline.Wanted
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := th.of
-	for name := range k.passed {
-		w.Known = append(w.Known, name)
-	}
-	for name := range k.inherited {
-		w.Known = append(w.Known, name)
-	}
-	for _, m := range k.plans {
-		w.Known = append(w.Known, m.ID)
-		if len(k.plans) == maxPlans && (w.Before == 0 || m.number.n < w.Before) {
-			w.Before = m.number.n
-		}
-	}
-	return timeline.NewSnapshot(b.store, th.Tenant, th.Conversation, w)
+	return timeline.NewSnapshot(b.store, th.Tenant, th.Conversation, timeline.Wanted{Known: th.of.known(), Plans: plan.Most})
 }
 
 // TakePlans adds plans that other processes have proposed and that apply to a request.
-func (b *Index) TakePlans(th *Thread, plans []plan.Stored) {
+func (b *Index) TakePlans(th *Thread, plans []*plan.Plan) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := th.of
-	for i := range plans {
-		p := &plans[i]
-		if d := p.Plan.Covers; d < 1 || d > th.Depth() || slices.ContainsFunc(k.plans, func(m *anchor) bool { return m.ID == p.ID }) {
+	for _, p := range plans {
+		if p.Covers < 1 || p.Covers > th.Depth() || slices.ContainsFunc(k.plans, func(m *anchor) bool { return m.ID == p.ID }) {
 			continue
 		}
 		t.seq++
-		k.lastPlan = max(k.lastPlan, p.Number)
-		t.keepPlan(k, &anchor{Plan: p.Plan, number: planNumber{p.Number, true}, at: th.at.up(p.Plan.Covers), seq: t.seq, proposed: true})
+		t.keepPlan(k, &anchor{Plan: p, at: th.at.up(p.Covers), seq: t.seq, proposed: true})
 	}
 	t.account(k)
 }
 
 // DropWithdrawn removes the plans of TakePlans that are neither stored, as far as Refresh has
-// found, nor among reserved, the names of those whose numbers are reserved: the processes that
-// proposed them have withdrawn them. A plan by which calls in progress are shown stays until
+// found, nor among proposed, the ids of those that are: the processes that proposed them have
+// withdrawn them. A plan by which calls in progress are shown stays until
 // they are stored with it, or never will be.
-func (b *Index) DropWithdrawn(th *Thread, reserved []string) {
+func (b *Index) DropWithdrawn(th *Thread, proposed []string) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := th.of
 	k.plans = slices.DeleteFunc(k.plans, func(m *anchor) bool {
-		m.withdrawn = m.proposed && !slices.Contains(reserved, m.ID)
+		m.withdrawn = m.proposed && !slices.Contains(proposed, m.ID)
 		gone := m.withdrawn && m.calls == 0
 		if gone {
 			t.removePlan(m)
@@ -358,15 +292,15 @@ func (b *Index) DropWithdrawn(th *Thread, reserved []string) {
 	t.account(k)
 }
 
-// ShowBy notes that a request is shown by the plan with this name, and no longer by the one of
+// ShowBy notes that a request is shown by the plan with this id, and no longer by the one of
 // the last ShowBy. Without such a plan in the conversation it is shown by none. Stored ends it.
-func (b *Index) ShowBy(th *Thread, name string) {
+func (b *Index) ShowBy(th *Thread, id string) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var by *anchor
 	for _, m := range slices.Backward(th.of.plans) {
-		if m.ID == name {
+		if m.ID == id {
 			m.calls++
 			by = m
 			break
@@ -403,11 +337,11 @@ func (b *Index) Plans(th *Thread) (plans []*plan.Plan) {
 }
 
 // pass notes plans that are not of use.
-func (k *conversation) pass(names ...string) {
-	for _, name := range names {
-		if k.passed == nil || len(k.passed) >= maxPlans {
+func (k *conversation) pass(ids ...string) {
+	for _, id := range ids {
+		if k.passed == nil || len(k.passed) >= plan.Most {
 			k.passed = map[string]bool{}
 		}
-		k.passed[name] = true
+		k.passed[id] = true
 	}
 }

@@ -16,7 +16,7 @@ func TestAWithdrawnPlanLeavesWithTheLastCallThatIsShownByIt(t *testing.T) {
 		s.do("call B session=s : u1 a1 u2")
 		p := &plan.Plan{ID: "p", Covers: 1}
 		a, b := s.calls["A"].Thread, s.calls["B"].Thread
-		s.book.TakePlans(a, []plan.Stored{{ID: "p", Number: 3, Plan: p}})
+		s.book.TakePlans(a, []*plan.Plan{p})
 		is := func(when string, want ...*plan.Plan) {
 			t.Helper()
 			if got := s.book.Plans(a); !slices.Equal(got, want) {
@@ -29,11 +29,8 @@ func TestAWithdrawnPlanLeavesWithTheLastCallThatIsShownByIt(t *testing.T) {
 		is("two calls are shown by it", p)
 		s.book.ShowBy(b, "")
 		is("one call is shown by it", p)
-		if n, final := s.book.PlanNumber(a, "p"); n != 3 || !final {
-			t.Errorf("its number is %d (final: %v)", n, final)
-		}
 		if stored {
-			s.book.SetPlanNumber(a, "p", 3)
+			s.book.PlanStored(a, "p")
 			s.do("reply A a2")
 			is("it is stored", p)
 		} else {

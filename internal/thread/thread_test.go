@@ -292,7 +292,7 @@ func TestEqualMessagesAreNotComparedForEver(t *testing.T) {
 // branch of its own, because another call has continued from it in other words. The race
 // detector must find nothing.
 func TestRefreshMayOutliveItsCall(t *testing.T) {
-	none := func(context.Context, timeline.Store, string, string, func(string, string) bool) ([]plan.Stored, error) {
+	none := func(context.Context, timeline.Notes, func(string) bool) ([]plan.Stored, error) {
 		return nil, nil
 	}
 	for range 50 {

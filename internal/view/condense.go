@@ -190,7 +190,7 @@ func (c *Condensing) follow(s *request, before, fresh *plan.Plan) {
 		return
 	}
 	f := fresh.Fold
-	sum := plan.Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID, PlanID: fresh.ID, Model: s.Body.Model, Messages: len(in)}
+	sum := plan.Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID, Model: s.Body.Model, Messages: len(in)}
 	count := func(text string) int { return s.counter.Text(text).Tokens }
 	tool, omit := voice.FindRecall(&s.Body.Request), s.omit
 	for i := range in {
@@ -200,9 +200,6 @@ func (c *Condensing) follow(s *request, before, fresh *plan.Plan) {
 	job := func() {
 		out, err := c.Ask(c.ctx, condense.Input{Messages: in, Previous: base, Max: c.o.Max, Count: count, Tool: tool, Omit: omit})
 		sum.Text, sum.Cost, sum.Err = out.Text, out.Cost, err
-		if n, final := s.v.o.Index.PlanNumber(s.Thread, fresh.ID); final {
-			sum.PlanID = timeline.PlanID(n)
-		}
 		if err != nil {
 			sum.Text, sum.Cost = "", costOf(err)
 		} else {

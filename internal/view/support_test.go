@@ -180,13 +180,12 @@ func (s *stage) end(c *call, reply ...[]byte) {
 	}
 	change = timeline.Change{Now: s.now, Stay: c.thread.Stay}
 	for _, cut := range c.made {
-		number, _ := s.book.PlanNumber(c.thread, cut.ID)
-		r, contents, err := cut.Record(at.Place(int64(cut.Covers)), timeline.PlanID(number))
+		p, err := cut.ToStore(s.now)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		r.Time = s.now
-		change.Put, change.Contents = append(change.Put, r), append(change.Contents, contents...)
+		p.At = at.Place(int64(cut.Covers))
+		change.Put, change.Contents = append(change.Put, p.Record()), append(change.Contents, p.Raw...)
 	}
 	before := append(c.thread.Before[:len(c.thread.Before):len(c.thread.Before)], c.thread.Identities...)
 	if _, err := s.log.AppendAfter(ctx, c.thread.Tenant, c.thread.Conversation, before, replies, func(i int) timeline.Hash { return says[i] }, change); err != nil {

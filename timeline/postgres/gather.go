@@ -92,7 +92,7 @@ func (s *Store) Holding(ctx context.Context, tenant string, at timeline.Place, r
 // gathered selects the records that Gather reads. read reports for each whether its data is
 // read too.
 const gathered = `SELECT r.*, r.kind <> 'plan' OR NOT ('p' || substr(r.key, position('-' IN r.key)) = ANY ($4::text[]) OR r.key = ANY ($4::text[])
-			OR coalesce(substring(r.key FROM '^p([0-9]{1,18})-')::bigint, $5::bigint) < $5::bigint) AS read
+			OR $5::bigint > 0 AND row_number() OVER (PARTITION BY r.kind ORDER BY r.n DESC) > $5::bigint) AS read
 		FROM conversation c JOIN record r ON r.tenant = c.tenant AND r.conversation = c.id
 		WHERE c.tenant = $1 AND c.name = $2 AND r.kind = ANY ($3::text[])`
 
@@ -114,7 +114,7 @@ func (s *Store) Gather(ctx context.Context, tenant, conversation string, w timel
 			return noRows(err, timeline.ErrNoConversation, conversation)
 		})
 		queueUsed(b, id, conversation, &used)
-		args := []any{id, conversation, timeline.GatheredKinds, known, w.Before}
+		args := []any{id, conversation, timeline.GatheredKinds, known, w.Plans}
 		b.Queue("SELECT kind, key, trunk, depth, time, CASE WHEN read THEN data END, CASE WHEN read THEN contents END FROM ("+gathered+") g ORDER BY n", args...).Query(func(rows pgx.Rows) (err error) {
 			g.Records, err = scanRecords(rows)
 			return err

@@ -51,7 +51,7 @@ func open(t testing.TB, answer func(*fakemodel.Request) fakemodel.Answer) *door 
 		t.Fatal(err)
 	}
 	config := oriel.Config{NoEmbed: true}
-	inside := call.Inside{Waits: call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}}
+	inside := call.Inside{Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}}
 	options := proxy.Options{Anthropic: provider.URL, OpenAI: provider.URL, ReplyTimeout: time.Minute}
 	if d.tracer != nil {
 		config.Events, inside.Stages, options.Tracer = d.tracer.Event, d.tracer.Stage, d.tracer

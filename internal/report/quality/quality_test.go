@@ -112,7 +112,7 @@ func TestReadMeasuresARecordedHistory(t *testing.T) {
 	defer provider.Close()
 	store := memory.New()
 	defer store.Close()
-	engine, err := oriel.Open(call.With(t.Context(), call.Inside{Waits: call.Waits{Store: time.Minute, Number: time.Minute, Brief: time.Minute}}), oriel.Config{Store: store, NoEmbed: true})
+	engine, err := oriel.Open(call.With(t.Context(), call.Inside{Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}}), oriel.Config{Store: store, NoEmbed: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -58,7 +59,7 @@ const leastCost = 1e-9
 // call made. Other plans repeat that cost: those that change nothing of what is left out, and
 // those that a conversation has from another one that begins with the same messages. The cost
 // of a plan also contains that of a background summary which it uses.
-func (p *ledgerPage) paidBy(plan *timeline.Record) (Paid, error) {
+func (p *ledgerPage) paidBy(r *timeline.Record) (Paid, error) {
 	var data struct {
 		Model   string `json:"model"`
 		Summary struct {
@@ -69,24 +70,24 @@ func (p *ledgerPage) paidBy(plan *timeline.Record) (Paid, error) {
 			Reused *float64 `json:"reused"`
 		} `json:"view"`
 	}
-	if err := json.Unmarshal(plan.Data, &data); err != nil {
+	if err := json.Unmarshal(r.Data, &data); err != nil {
 		return Paid{}, err
 	}
-	_, name := timeline.ParsePlanKey(plan.Key)
-	paid := Paid{data.Model, plan.Time, data.Summary.Cost}
+	id := plan.IDOf(r.Key)
+	paid := Paid{data.Model, r.Time, data.Summary.Cost}
 	if data.View.Reused != nil {
 		paid.Cost -= *data.View.Reused
 	}
-	if name == "" { // a plan of items
+	if _, items := plan.NumberOf(id); items {
 		return paid, nil
 	}
-	call := strings.TrimPrefix(name, "p-")
+	call := strings.TrimPrefix(id, "p-")
 	if end := strings.LastIndexByte(call, '-'); end >= 0 {
 		call = call[:end]
 	}
 	// Plans of earlier versions do not say what they used.
 	used := data.View.Reused == nil && slices.ContainsFunc(p.paid, func(s Paid) bool { return s.Cost == paid.Cost })
-	if data.View.Fold != name || used || !slices.Contains(p.keys, call) {
+	if data.View.Fold != id || used || !slices.Contains(p.keys, call) {
 		return Paid{}, nil
 	}
 	return paid, nil

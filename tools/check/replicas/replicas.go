@@ -288,7 +288,7 @@ func (t *trial) each(do func(c *conversation, random *rand.Rand)) {
 func (t *trial) compare() {
 	t.each(func(c *conversation, random *rand.Rand) {
 		var names [2]string
-		plan := ""
+		var plans [2]string // ids differ: each has that of the call that made the plan
 		for range t.calls {
 			body := c.next()
 			one, err := c.send(t.one.base, "one", body)
@@ -319,12 +319,13 @@ func (t *trial) compare() {
 					t.problem("conversation %d (kind %d), call %d at %s is in %s, earlier ones in %s", c.number, c.kind, c.turn, r.name, o.conversation, names[i])
 				}
 			}
-			if one.plan != plan {
+			cut, shared := one.plan != plans[0], many.plan != plans[1]
+			if cut {
 				t.mu.Lock()
 				t.cuts++
 				t.mu.Unlock()
 			}
-			if plan = one.plan; !t.recall && (one.plan != many.plan || one.action != many.action) {
+			if plans = [2]string{one.plan, many.plan}; !t.recall && (cut != shared || one.action != many.action) {
 				t.problem("conversation %d (kind %d), call %d at %s: plan %q and %q, action %s and %s", c.number, c.kind, c.turn, r.name, one.plan, many.plan, one.action, many.action)
 			}
 			c.answered()

@@ -156,7 +156,7 @@ function call(c) {
     el('span', { class: 'figure', title: 'what the call cost' }, c.priced ? (c.cost ? money(c.cost) : '') : c.error || c.priced === undefined ? '' : '?'),
     el('span', { class: 'under figure' }, foreign(c.model || 'unknown model'), el('span', { title: cut ? `${count(c.came)} tokens came, ${count(c.sent)} were sent` : `${count(c.sent)} tokens came and were sent` }, cut ? `${short(c.came)} → ${short(c.sent)}` : `${short(c.sent)} tokens`),
       c.ms ? el('span', { title: 'from the request to the end of the answer' }, duration(c.ms)) : null,
-      cut && c.plan ? el('span', { class: 'tag on', title: 'the plan by which something was left out' }, `✂ ${c.plan}`) : null, c.error ? foreign(c.error, 'span', { class: 'wrong' }) : null));
+      cut && c.plan ? el('span', { class: 'tag on', title: 'the plan by which something was left out' }, /^p-/.test(c.plan) ? '✂' : `✂ ${c.plan}`) : null, c.error ? foreign(c.error, 'span', { class: 'wrong' }) : null));
 }
 
 // lastHours has a row for each of the last 24 hours, whether it had calls or not.
