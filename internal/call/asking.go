@@ -37,9 +37,6 @@ const (
 	maxAsked, maxNewest = 256, 1024
 	// maxArguments is the size in bytes of the longest arguments that are remembered.
 	maxArguments = 16 << 10
-	// askedWait is how long a tool waits for the end of the reply that called it: agents
-	// run it as soon as they have read that much.
-	askedWait = 300 * time.Millisecond
 )
 
 // request notes that a request of a conversation has the tools.

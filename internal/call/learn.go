@@ -144,10 +144,10 @@ func (c *Call) keepShared() {
 	}
 }
 
-// keepWait is how long something learnt may stay in memory only.
-const keepWait = time.Minute
+// keepDelay is how long something learnt may stay in memory only.
+const keepDelay = time.Minute
 
-// keepSoon stores what was learnt after keepWait, together with what is learnt until
+// keepSoon stores what was learnt after keepDelay, together with what is learnt until
 // then.
 func (r *Engine) keepSoon() {
 	if r.o.Learnt == nil {
@@ -156,7 +156,7 @@ func (r *Engine) keepSoon() {
 	r.changing.Lock()
 	defer r.changing.Unlock()
 	if r.keeping == nil && !r.closed {
-		r.keeping = time.AfterFunc(keepWait, r.keep)
+		r.keeping = time.AfterFunc(keepDelay, r.keep)
 	}
 }
 

@@ -24,8 +24,8 @@ const (
 	// measureEvery is how old a size may be, measureShare how many times longer than a
 	// measurement takes it is used at least.
 	measureEvery, measureShare = time.Minute, 20
-	// measureWait bounds a measurement, maxMeasured the tenants that are remembered.
-	measureWait, maxMeasured = time.Minute, 10000
+	// maxMeasured bounds the tenants that are remembered.
+	maxMeasured = 10000
 )
 
 // overLimit reports whether a tenant has stored as much as it may, as far as is known.

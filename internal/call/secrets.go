@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/clip"
@@ -90,16 +89,13 @@ func hintsOf(h http.Header, f wire.Hints, keys func() secret.Keys) thread.Hints 
 	return hints
 }
 
-// lookWait is how long keys are looked for in a part of a reply.
-const lookWait = 10 * time.Second
-
 // cleanPartial returns the received part of a reply that is not in the history, without
 // the keys of the call.
 func (c *Call) cleanPartial(raw []byte) []byte {
 	if raw == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(c.engine.working, lookWait)
+	ctx, cancel := context.WithTimeout(c.engine.working, keysWait)
 	defer cancel()
 	text := string(raw)
 	cleaned := c.secrets().CleanUntil(ctx, text)

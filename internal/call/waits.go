@@ -39,6 +39,34 @@ import (
 //	Shared   1 s       the end of a reply, where other processes serve calls of the store,
 //	                   until the call is stored; Brief while the store is stuck
 //	Close    30 s      Engine.Close: storing the last calls
+//
+// Other times that a call, the work after it or a command may wait have constants where they
+// are used. The proxy's own, for clients and providers, are in proxy.Options.
+//
+//	constant                 default  for
+//	view.DefaultRecallWait   100 ms   recall: the default of Options.RecallWait
+//	view.EarlierWait         500 ms   recall: the least at the first call of a conversation
+//	view.DefaultInlineWait   20 s     summary: the default of CondenseOptions.Wait, inline
+//	recall.vectorWait        100 ms   within recall, at most half of what is left of it: the
+//	                                  stored vectors of a scope that is searched first
+//	send.HeadWait            2 s      the beginning of a streamed reply, which may be a refusal
+//	call.askedWait           300 ms   a tool of Oriel: the end of the reply that called it,
+//	                                  because agents run it as soon as they have read that much
+//	call.probeWait           200 ms   the question that a stuck store is asked each second
+//	sqlite.changedWait       50 ms    within Store: a transaction of this process, before it
+//	                                  is known whether another process changed anything
+//	postgres.connectWait     5 s      within Store: a connection to the database
+//	call.keysWait            10 s     after the call: looking for keys in a part of a reply
+//	call.measureWait         1 min    after the call: measuring how much a tenant has stored
+//	sqlite.patientWait       5 ms     after the call, within Write: other changes to commit with
+//	postgres.commitWait      30 s     after the call: the commit of a write whose time is over
+//	recall.claimWait         250 ms   in the background: vectors that another process makes
+//	recall.unclaimWait       1 s      in the background: the end of claims on vectors
+//	recall.lateWait          200 ms   searches of commands: the first vectors, if the words
+//	                                  took all of the time
+//	sqlite.clearWait         2 s      deletions: readers of what is deleted
+//	sqlite.logWait           30 s     opening: processes that have a deleted log open
+//	sqlite.saveWait          100 ms   closing a history whose log was deleted: readers
 type Waits struct {
 	Store, Agree, Brief, Stuck, Late, Write, Spool, Shared, Close time.Duration
 }
@@ -103,11 +131,20 @@ func (r *Engine) noteStore(err error) {
 	}
 }
 
-// A store that is far away answers one question within probeWait, but not all that a call
-// reads within Waits.Brief: calls alone would take it for stuck for ever.
-const probeEvery, probeWait = time.Second, 200 * time.Millisecond
+// Waits that nothing sets: see Waits.
+const (
+	askedWait   = 300 * time.Millisecond
+	probeWait   = 200 * time.Millisecond
+	keysWait    = 10 * time.Second
+	measureWait = time.Minute
+)
 
-// probe asks a stuck store now and then until it answers in time.
+// probeEvery is how often a stuck store is asked a question.
+const probeEvery = time.Second
+
+// probe asks a stuck store now and then until it answers in time. A store that is far away
+// answers one question within probeWait, but not all that a call reads within Waits.Brief:
+// calls alone would take it for stuck for ever.
 func (r *Engine) probe() {
 	defer r.probing.Store(false)
 	for r.stuck.Load() {
