@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	xterm "golang.org/x/term"
 
 	"github.com/oriel-context/oriel/internal/term"
 )
@@ -97,7 +96,7 @@ func topLive(cmd *cobra.Command, client *topClient) error {
 	if err := client.ask(cmd.Context(), http.MethodGet, "overview", nil, &first); err != nil {
 		return &failure{err}
 	}
-	width, height, err := xterm.GetSize(int(out.Fd()))
+	width, height, err := term.Size(out)
 	if err != nil {
 		return &failure{fmt.Errorf("read the size of the terminal: %w", err)}
 	}

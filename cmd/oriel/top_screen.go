@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	xterm "golang.org/x/term"
+	"github.com/oriel-context/oriel/internal/term"
 )
 
 // topScreen runs a model on a terminal.
@@ -40,20 +39,20 @@ const (
 func (s *topScreen) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	before, err := xterm.MakeRaw(int(s.in.Fd()))
+	restore, err := term.Raw(s.in)
 	if err != nil {
 		return &failure{fmt.Errorf("read keys of the terminal: %w", err)}
 	}
 	defer func() {
 		io.WriteString(s.out, leaveScreen)
-		xterm.Restore(int(s.in.Fd()), before)
+		restore()
 	}()
 	io.WriteString(s.out, enterScreen)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	keys := make(chan string)
-	go readKeys(s.in, func(k string) bool {
+	go term.ReadKeys(s.in, func(k string) bool {
 		select {
 		case keys <- k:
 			return true
@@ -76,7 +75,7 @@ func (s *topScreen) run(ctx context.Context) (err error) {
 		case <-changed:
 			s.do(ctx, refreshTop)
 		case <-sizes.C:
-			if w, h, err := xterm.GetSize(int(s.out.Fd())); err == nil {
+			if w, h, err := term.Size(s.out); err == nil {
 				s.model.width, s.model.height = w, h
 			}
 		case <-signals:
@@ -140,56 +139,4 @@ func (s *topScreen) draw() {
 		s.drawn = frame
 		io.WriteString(s.out, frame)
 	}
-}
-
-// keyNames are the keys that terminals send as sequences.
-var keyNames = map[string]string{
-	"\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down", "\x1b[C": "right", "\x1bOC": "right", "\x1b[D": "left", "\x1bOD": "left",
-	"\x1b[H": "home", "\x1bOH": "home", "\x1b[1~": "home", "\x1b[F": "end", "\x1bOF": "end", "\x1b[4~": "end", "\x1b[5~": "pgup", "\x1b[6~": "pgdown",
-	"\x1b": "esc", "\r": "enter", "\n": "enter", "\x7f": "backspace", "\b": "backspace", "\x03": "ctrl+c", "\x04": "ctrl+c",
-}
-
-// readKeys reads keys until told returns false or the terminal is gone, which quits.
-func readKeys(in io.Reader, told func(string) bool) {
-	buffer := make([]byte, 256)
-	for {
-		n, err := in.Read(buffer)
-		for _, k := range splitKeys(string(buffer[:n])) {
-			if !told(k) {
-				return
-			}
-		}
-		if err != nil {
-			if !errors.Is(err, syscall.EINTR) {
-				told("ctrl+c")
-				return
-			}
-		}
-	}
-}
-
-// splitKeys returns the keys in what a terminal sent at once. Unknown sequences are left
-// out.
-func splitKeys(text string) (keys []string) {
-	for text != "" {
-		size := 1
-		switch {
-		case text[0] == '\x1b' && len(text) > 2 && (text[1] == '[' || text[1] == 'O'):
-			for size = 2; size < len(text) && (text[size] < '@' || text[size] > '~'); size++ {
-			}
-			size = min(size+1, len(text))
-		case text[0] >= 0x80:
-			for size < len(text) && text[size]&0xc0 == 0x80 {
-				size++
-			}
-		}
-		k := text[:size]
-		text = text[size:]
-		if name, ok := keyNames[k]; ok {
-			keys = append(keys, name)
-		} else if k[0] >= ' ' && k[0] != 0x7f {
-			keys = append(keys, k)
-		}
-	}
-	return keys
 }

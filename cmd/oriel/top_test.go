@@ -289,26 +289,17 @@ func TestTopAtEightyColumns(t *testing.T) {
 	}
 }
 
-func TestKeysOfATerminal(t *testing.T) {
-	got := strings.Join(splitKeys("a\x1b[A\x1bOB\x1b[5~\x1b[1;5C\x1b\r\x7f\x03é\x01日"), " ")
-	if want := "a up down pgup esc enter backspace ctrl+c é 日"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if k := splitKeys("\x1b["); len(k) > 2 {
-		t.Errorf("%q", k)
-	}
-}
-
 func FuzzKeys(f *testing.F) {
 	f.Add("\x1b[A\x1b[")
 	f.Fuzz(func(t *testing.T, text string) {
 		m := newTopModel("http://h", 80, 24, term.Style{})
 		m.overview, m.strip, m.cursor = &topOverview{Live: []topCall{{ID: "1"}, {ID: "2"}}}, &topStrip{Count: 9, Upto: 8, Verdicts: []topVerdict{{2, 5, "fold"}}}, 3
 		m.list()
-		for _, k := range splitKeys(text) {
+		term.ReadKeys(strings.NewReader(text), func(k string) bool {
 			m.key(k)
 			m.view()
-		}
+			return true
+		})
 	})
 }
 

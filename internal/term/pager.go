@@ -6,8 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-
-	"golang.org/x/term"
 )
 
 // Screen is what a command draws for.
@@ -49,7 +47,7 @@ func Paged(out io.Writer, draw func(io.Writer, Screen) error) error {
 // pagerFor returns the program that shows so many lines; nil if they fit on the terminal, or
 // if there is none.
 func pagerFor(out io.Writer, lines int) *exec.Cmd {
-	if _, height, err := term.GetSize(int(File(out).Fd())); err != nil || lines < height {
+	if _, height, err := Size(File(out)); err != nil || lines < height {
 		return nil
 	}
 	words := strings.Fields(os.Getenv("PAGER"))

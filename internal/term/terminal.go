@@ -33,11 +33,14 @@ func StyleOf(out io.Writer) Style {
 	return Style{On: IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
+// Size returns the columns and rows of a terminal.
+func Size(terminal *os.File) (width, height int, err error) { return term.GetSize(int(terminal.Fd())) }
+
 // Width returns the columns of the terminal behind out, within the
 // limits of tables, or 80 if it is not a terminal.
 func Width(out io.Writer) int {
 	if f := File(out); f != nil {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+		if w, _, err := Size(f); err == nil && w > 0 {
 			return max(w, 40)
 		}
 	}
