@@ -420,7 +420,7 @@ func findConversation(ctx context.Context, s tenantStore, name string) (timeline
 const meaning = `CONVERSATION is an id or any unique beginning of one, "last" or "-" for the one
 that was used last, or the number of its row in oriel conversations.`
 
-// sinceHelp describes the value of --since; see browse.Since.
+// sinceHelp describes the value of --since; see report.Since.
 const sinceHelp = "`when`: today, yesterday, 12h, 7d, 2w, 2026-11-01, 2026-11 or RFC 3339"
 
 // nearNames returns at most three names that name may have meant, quoted.
