@@ -65,7 +65,7 @@ type Handler struct {
 	abouts  cache[report.About] // of conversations without recorded calls
 	calls   cache[[]report.Call]
 	plans   cache[[]report.Plan]
-	made    cache[[]madePlan]
+	made    cache[[]decision]
 	strips  cache[*report.Outline]
 	follows histories // by streams of events
 }
@@ -116,7 +116,7 @@ func (h *Handler) remember() {
 	h.titles.most = 4096
 	h.abouts.most = 4096
 	h.calls.most, h.calls.weigh = 20_000, func(calls []report.Call) int { return len(calls) }
-	h.made.most, h.made.weigh = 200_000, func(plans []madePlan) int {
+	h.made.most, h.made.weigh = 200_000, func(plans []decision) int {
 		n := len(plans)
 		if n > 0 {
 			for _, done := range plans[n-1].done {

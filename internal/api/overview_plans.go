@@ -12,17 +12,18 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// madePlan is what a plan did that the one before it for the same model had not done.
-type madePlan struct {
+// decision is what a plan did that the one before it for the same model had not done.
+type decision struct {
 	at  time.Time
 	cut bool // it changed what becomes of a message
 	// passages is how many it recalled.
 	passages int
 	// done is what the last plan for each model does; nil for all plans but the newest.
-	done map[string]planDone
+	done map[string]inForce
 }
 
-type planDone struct {
+// inForce is what a plan does.
+type inForce struct {
 	verdicts map[int]string
 	recalled map[string]bool // texts
 }
@@ -30,7 +31,7 @@ type planDone struct {
 // dayPlans counts the plans of a conversation since a time that took something out of view,
 // those that brought passages back, and these passages.
 func (q *request) dayPlans(ctx context.Context, c *timeline.Conversation, t *today, since time.Time) error {
-	made, err := q.made.get(q.tenant, c, func() ([]madePlan, error) { return q.readMade(ctx, c) })
+	made, err := q.made.get(q.tenant, c, func() ([]decision, error) { return q.readMade(ctx, c) })
 	if errors.Is(err, timeline.ErrNoConversation) {
 		err = nil
 	}
@@ -50,7 +51,7 @@ func (q *request) dayPlans(ctx context.Context, c *timeline.Conversation, t *tod
 }
 
 // readMade reads the plans of a conversation that are not known yet.
-func (q *request) readMade(ctx context.Context, c *timeline.Conversation) ([]madePlan, error) {
+func (q *request) readMade(ctx context.Context, c *timeline.Conversation) ([]decision, error) {
 	keys, err := q.Store.RecordKeys(ctx, q.tenant, c.Name, timeline.KindPlan)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (q *request) readMade(ctx context.Context, c *timeline.Conversation) ([]mad
 	if len(made) > len(keys) { // it was begun again
 		made = nil
 	}
-	done := map[string]planDone{}
+	done := map[string]inForce{}
 	if n := len(made); n > 0 {
 		maps.Copy(done, made[n-1].done)
 		made[n-1].done = nil
@@ -69,7 +70,7 @@ func (q *request) readMade(ctx context.Context, c *timeline.Conversation) ([]mad
 		if err != nil {
 			return nil, err
 		}
-		p := madePlan{}
+		p := decision{}
 		for i := range records {
 			p.read(&records[i], done)
 		}
@@ -82,7 +83,7 @@ func (q *request) readMade(ctx context.Context, c *timeline.Conversation) ([]mad
 }
 
 // read compares a plan with what the one before it did, and takes its place.
-func (p *madePlan) read(r *timeline.Record, done map[string]planDone) {
+func (p *decision) read(r *timeline.Record, done map[string]inForce) {
 	var data struct {
 		Blocks []struct {
 			Index   int
@@ -95,7 +96,7 @@ func (p *madePlan) read(r *timeline.Record, done map[string]planDone) {
 		return
 	}
 	p.at = r.Time
-	before, now := done[data.View.For], planDone{map[int]string{}, map[string]bool{}}
+	before, now := done[data.View.For], inForce{map[int]string{}, map[string]bool{}}
 	for _, b := range data.Blocks {
 		now.verdicts[b.Index] = b.Verdict
 		p.cut = p.cut || before.verdicts[b.Index] != b.Verdict

@@ -10,7 +10,7 @@ import (
 	"github.com/oriel-context/oriel/internal/call"
 )
 
-// Rule 18: after a pause that is longer than the provider's cache recentPlans a cut is free, for
+// Rule 18: after a pause that is longer than the provider's cache lasts a cut is free, for
 // who wants less than the model can take; a restart in between does not matter.
 func TestAPauseMakesACutFree(t *testing.T) {
 	var hours atomic.Int64

@@ -72,21 +72,21 @@ type Parts struct {
 // calls is the part of an Engine that handles requests: it finds their conversations,
 // decides what is sent, and records them. It is safe for concurrent use.
 type Engine struct {
-	o           Parts
-	log         *timeline.Log
-	index       *thread.Index
-	queue       *queue
-	cache       *token.Cache // of counts
-	sketches    sketches
-	bare        hashSet  // tools without credentials
-	encodings   sync.Map // names of the encodings of models that were counted for
-	states      states
-	recentPlans recentPlans
-	turns       *turns
-	asked       asked
-	running     runningCalls
-	lines       lastLines
-	tuning      atomic.Pointer[tuning]
+	o         Parts
+	log       *timeline.Log
+	index     *thread.Index
+	queue     *queue
+	cache     *token.Cache // of counts
+	sketches  sketches
+	bare      hashSet  // tools without credentials
+	encodings sync.Map // names of the encodings of models that were counted for
+	states    states
+	lastUsed  lastUsed
+	turns     *turns
+	asked     asked
+	running   runningCalls
+	lines     lastLines
+	tuning    atomic.Pointer[tuning]
 
 	changing sync.Mutex // protects changes of tuning, and what follows
 	closed   bool

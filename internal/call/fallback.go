@@ -16,7 +16,7 @@ import (
 // earlier plans; otherwise the client's own body.
 func (c *Call) fallbackUnknown(ctx context.Context) {
 	in := c.input(&thread.Thread{Tenant: c.request.Tenant})
-	shown := c.tuning.byLastPlan(in, c.engine.recentPlans.find(c.request.Tenant, func(n int) []timeline.Hash {
+	shown := c.tuning.byLastPlan(in, c.engine.lastUsed.find(c.request.Tenant, func(n int) []timeline.Hash {
 		if n > len(c.chain) {
 			return nil
 		}
@@ -100,24 +100,25 @@ func fitting(show func() (*view.Result, error)) (shown *view.Result) {
 	return shown
 }
 
-// recentPlans remembers the plans that were used last by the identities of the messages
+// lastUsed remembers the plans that were used last by the identities of the messages
 // that they cover. A call whose conversation cannot be found uses them.
-type recentPlans struct {
+type lastUsed struct {
 	mu  sync.Mutex
-	all []*recentPlan // the latest at the end
+	all []*use // the latest at the end
 }
 
-type recentPlan struct {
+// use is the use of a plan by a call.
+type use struct {
 	tenant     string
 	identities []timeline.Hash
 	cut        *plan.Plan
 }
 
-// maxRecentPlans bounds recentPlans.
-const maxRecentPlans = 64
+// maxUses bounds lastUsed.
+const maxUses = 64
 
 // keep remembers that a call used a plan.
-func (l *recentPlans) keep(tenant string, t *thread.Thread, cut *plan.Plan) {
+func (l *lastUsed) keep(tenant string, t *thread.Thread, cut *plan.Plan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := len(l.all) - 1; i >= 0; i-- {
@@ -131,22 +132,22 @@ func (l *recentPlans) keep(tenant string, t *thread.Thread, cut *plan.Plan) {
 	if t.From > 0 || cut.Covers > len(t.Identities) {
 		return // the client has left something out
 	}
-	l.all = append(l.all, &recentPlan{tenant, t.Identities[:cut.Covers], cut})
-	if len(l.all) > maxRecentPlans {
+	l.all = append(l.all, &use{tenant, t.Identities[:cut.Covers], cut})
+	if len(l.all) > maxUses {
 		l.all = append(l.all[:0], l.all[1:]...)
 	}
 }
 
 // forget forgets a plan.
-func (l *recentPlans) forget(cut *plan.Plan) {
+func (l *lastUsed) forget(cut *plan.Plan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.all = slices.DeleteFunc(l.all, func(k *recentPlan) bool { return k.cut == cut })
+	l.all = slices.DeleteFunc(l.all, func(k *use) bool { return k.cut == cut })
 }
 
 // find returns the latest plan that covers the beginning of a request; nil for none.
 // identities returns those of the first n messages, nil if the request has fewer.
-func (l *recentPlans) find(tenant string, identities func(n int) []timeline.Hash) *plan.Plan {
+func (l *lastUsed) find(tenant string, identities func(n int) []timeline.Hash) *plan.Plan {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var known []timeline.Hash

@@ -41,7 +41,7 @@ func (c *Call) unbind() []byte {
 func (c *Call) giveUp() {
 	for _, cut := range c.fresh[c.firm:] {
 		c.engine.index.RemovePlan(c.thread, cut.ID)
-		c.engine.recentPlans.forget(cut)
+		c.engine.lastUsed.forget(cut)
 	}
 	c.withdraw(c.fresh[c.firm:])
 	c.fresh, c.gaveUp = c.fresh[:c.firm], true

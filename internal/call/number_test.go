@@ -1,8 +1,10 @@
 package call_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,7 +12,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
@@ -191,5 +195,61 @@ func TestNothingIsWrittenBeforeARequestIsSent(t *testing.T) {
 	settle(t, s, 3)
 	if again != told {
 		t.Errorf("plan %q is told as %q by the next call", told, again)
+	}
+}
+
+// Plans whose keys have a number, as earlier programs wrote them, keep it: they are listed,
+// shown and undone by it and by their ids, and later plans are numbered after them.
+func TestPlansOfEarlierProgramsKeepTheirNumbers(t *testing.T) {
+	store := memory.New()
+	s := &server{restart(store), "A", 0}
+	defer func() { must(s.Close(ctx)) }()
+	list := branched(2, "")
+	_, _, end := s.begin(append(list[:4:4], list[len(list)-1]))
+	end()
+	settle(t, s, 1)
+	_, told, end := s.begin(list)
+	end()
+	settle(t, s, 2)
+
+	change := timeline.Change{Conversation: "talk", Stay: true, Now: time.Now(), Drop: []timeline.Key{{Kind: timeline.KindPlan, Key: told}}}
+	old := "p3" + strings.TrimPrefix(told, "p")
+	for _, kind := range []string{timeline.KindPlan, "call"} {
+		records, err := store.Records(ctx, timeline.Local, "talk", kind, "")
+		must(err)
+		for _, r := range records {
+			if r.Kind == timeline.KindPlan {
+				r.Key = old
+			}
+			r.Data = bytes.ReplaceAll(r.Data, fmt.Appendf(nil, `"plan":%q`, told), fmt.Appendf(nil, `"plan":%q`, old))
+			change.Put = append(change.Put, r)
+		}
+	}
+	_, err := store.Apply(ctx, timeline.Local, change)
+	must(err)
+
+	records, err := store.Records(ctx, timeline.Local, "talk", "call", "A002")
+	must(err)
+	if c, _, err := call.ReadSent(ctx, store, timeline.Local, "talk", &records[0], call.SentOptions{}); err != nil || c.Plan != told {
+		t.Errorf("the call was sent by %+v, %v", c, err)
+	}
+	stored, err := store.Conversation(ctx, timeline.Local, "talk")
+	must(err)
+	for _, id := range []string{"p3", told} {
+		if u, err := s.Recorded(timeline.Local, stored).WouldUndo(ctx, id); err != nil && !errors.Is(err, oriel.ErrCannotFit) || u.Plan != "p3" || len(u.Back) == 0 {
+			t.Errorf("an undo of %s does %+v, %v", id, u, err)
+		}
+	}
+	_, again, end := s.begin(list)
+	end()
+	settle(t, s, 3)
+	if again != told {
+		t.Errorf("the next call is sent by %s, not by %s", again, told)
+	}
+	_, branch, end := s.begin(branched(2, "elsewhere "))
+	end()
+	settle(t, s, 4)
+	if p, ok := planOf(t, store, branch); !ok || p.Name() != "p4" {
+		t.Errorf("a new plan is %+v", p)
 	}
 }

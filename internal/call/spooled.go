@@ -34,7 +34,7 @@ type spooledCall struct {
 	Entry        *entry            `json:"entry"`
 	Who          *timeline.Record  `json:"who,omitempty"`
 	Contents     int               `json:"contents"`
-	Plans        []spooledPlan     `json:"plans,omitempty"`
+	Plans        []spooledBlobs    `json:"plans,omitempty"`
 	Began        time.Time         `json:"began"`
 	Now          time.Time         `json:"now"`
 }
@@ -46,7 +46,8 @@ type spooledMessage struct {
 	Ref      string        `json:"n,omitempty"`
 }
 
-type spooledPlan struct {
+// spooledBlobs says to which plan the next blobs belong: its data and its contents.
+type spooledBlobs struct {
 	ID       string `json:"name"`
 	Covers   int    `json:"covers"`
 	Contents int    `json:"contents"`
@@ -71,7 +72,7 @@ func (w *write) spooled() (e spool.Entry, err error) {
 	}
 	for _, p := range plans {
 		e.Blobs = append(append(e.Blobs, p.Data), p.Raw...)
-		s.Plans = append(s.Plans, spooledPlan{p.ID, p.Covers, len(p.Raw)})
+		s.Plans = append(s.Plans, spooledBlobs{p.ID, p.Covers, len(p.Raw)})
 	}
 	e.Meta, err = json.Marshal(&s)
 	return e, err

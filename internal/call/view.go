@@ -70,7 +70,7 @@ func (c *Call) show(ctx, reads context.Context) error {
 	c.fresh = append(c.fresh, shown.Made...)
 	c.prepare() // as far as it is stored, while the provider is at work
 	if shown.Cut != nil {
-		c.engine.recentPlans.keep(c.request.Tenant, c.thread, shown.Cut)
+		c.engine.lastUsed.keep(c.request.Tenant, c.thread, shown.Cut)
 	}
 	c.tell(shown, pins, news)
 	if shown.Failed != nil {

@@ -50,12 +50,12 @@ func FindPlan(ctx context.Context, c *oriel.Conversation, name string) (string, 
 	}
 	i, err := PlanOf(ids, name)
 	if err != nil {
-		return "", noPlan{err}
+		return "", unnamed{err}
 	}
 	return ids[i], nil
 }
 
-// noPlan is oriel.ErrNoPlan in other words.
-type noPlan struct{ error }
+// unnamed is oriel.ErrNoPlan in other words.
+type unnamed struct{ error }
 
-func (noPlan) Unwrap() error { return oriel.ErrNoPlan }
+func (unnamed) Unwrap() error { return oriel.ErrNoPlan }

@@ -37,7 +37,7 @@ var ByHand = map[string]string{
 
 // New returns the change that makes an agent use the proxy at base, and what else the person
 // should know. A plan without changes means that all is set up.
-func New(agent, base string, at Place) (*Plan, []string, error) {
+func New(agent, base string, at Place) (*Edits, []string, error) {
 	base = strings.TrimRight(base, "/")
 	text := func(s string) string { // the same in JSON, TOML and YAML
 		out, _ := json.Marshal(s)
@@ -95,7 +95,7 @@ func New(agent, base string, at Place) (*Plan, []string, error) {
 	default:
 		return nil, nil, fmt.Errorf("no agent is called %q: there are %s", agent, strings.Join(Agents(), ", "))
 	}
-	p := &Plan{Agent: agent, URL: base}
+	p := &Edits{Agent: agent, URL: base}
 	for _, f := range files {
 		c, err := newChange(f.name, f.edits)
 		if err != nil {

@@ -3,9 +3,9 @@ Package setup changes the configuration of agents so that they use Oriel always,
 the change back.
 
 A [Document] is the text of a file with settings in JSON with comments, TOML or simple YAML.
-It is changed as text: formatting, comments and the order of everything else stay. A [Plan]
-is the change of one agent's files. [Plan.Write] keeps a backup of each file and a record;
-[Undo] restores the bytes of the backup, or, if a file was changed since, takes out what Plan
+It is changed as text: formatting, comments and the order of everything else stay. [Edits]
+are the change of one agent's files. [Edits.Write] keeps a backup of each file and a record;
+[Undo] restores the bytes of the backup, or, if a file was changed since, takes out what Edits
 put in.
 
 # What it guarantees

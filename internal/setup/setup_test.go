@@ -228,7 +228,7 @@ func write(t *testing.T, at Place, name, text string) {
 // Wherever the program dies, the record is there before a file is changed, and undo works.
 func TestADeathBetweenTheWritesIsUndone(t *testing.T) {
 	files := map[string]string{".claude/settings.json": `{"model":"opus"}`, ".claude.json": `{"numStartups":3}`}
-	begin := func(t *testing.T) (at Place, p *Plan, record string) {
+	begin := func(t *testing.T) (at Place, p *Edits, record string) {
 		at = newHome(t, files)
 		p, _, err := New("claude-code", base, at)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -22,7 +23,7 @@ type Index struct {
 	wait  time.Duration // for the end of the call that a request continues from
 	// suffix makes the names of unnamed conversations unique.
 	suffix func() string
-	plans  PlanReader
+	plans  func(context.Context, timeline.Notes, func(id string) bool) ([]plan.Stored, error)
 	taken  func(tenant, name string) bool
 	shared bool
 
@@ -42,7 +43,7 @@ type Options struct {
 	Messages int
 	// Plans reads the stored plans of a conversation. nil means that none are
 	// read.
-	Plans PlanReader
+	Plans func(ctx context.Context, n timeline.Notes, known func(id string) bool) ([]plan.Stored, error)
 	// Wait is the longest that a request waits for the end of the call that it
 	// continues from. 0 means 50 ms.
 	Wait time.Duration

@@ -24,9 +24,6 @@ type anchor struct {
 	calls     int
 }
 
-// PlanReader reads the plans of a conversation, as [plan.Read] does.
-type PlanReader func(ctx context.Context, n timeline.Notes, known func(id string) bool) ([]plan.Stored, error)
-
 // plansAt returns the plans for an audience that apply at a place: the deepest first, and at
 // the same depth the latest first.
 func (t *tenant) plansAt(p place, audience string) []*plan.Plan {

@@ -39,8 +39,8 @@ type Change struct {
 	before, after string // the texts
 }
 
-// Plan is the change of an agent's configuration.
-type Plan struct {
+// Edits are the change of an agent's configuration.
+type Edits struct {
 	Agent string `json:"agent"`
 	// URL is the address of the proxy.
 	URL     string   `json:"url,omitempty"`
@@ -153,7 +153,7 @@ func verify(path, text string, e Edit) error {
 func (c *Change) Diff() string { return diff(c.before, c.after) }
 
 // Fresh returns an error if a record has changes that were made before and not taken back.
-func (p *Plan) Fresh(record string) error {
+func (p *Edits) Fresh(record string) error {
 	if _, err := os.Stat(record); err == nil {
 		return fmt.Errorf("%s is set up already, in another way: oriel setup %s --undo takes that back, then write this", p.Agent, p.Agent)
 	}
@@ -162,7 +162,7 @@ func (p *Plan) Fresh(record string) error {
 
 // Write makes the changes. It records them in a file first, so that Undo can take them back
 // whenever the program dies. After an error the files are as they were.
-func (p *Plan) Write(record string) (err error) {
+func (p *Edits) Write(record string) (err error) {
 	if err := p.Fresh(record); err != nil {
 		return err
 	}
@@ -268,10 +268,10 @@ func replace(path, text string, mode fs.FileMode) error {
 }
 
 // Recorded returns the plans that are recorded in a folder.
-func Recorded(folder string) []Plan {
-	var plans []Plan
+func Recorded(folder string) []Edits {
+	var plans []Edits
 	for _, agent := range Agents() {
-		var p Plan
+		var p Edits
 		data, err := os.ReadFile(filepath.Join(folder, agent+".json"))
 		if err == nil && json.Unmarshal(data, &p) == nil {
 			plans = append(plans, p)
@@ -286,7 +286,7 @@ func Undo(record string) (done []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var p Plan
+	var p Edits
 	if err := json.Unmarshal(data, &p); err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", record, err)
 	}
