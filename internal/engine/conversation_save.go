@@ -94,7 +94,7 @@ func (p *loaded) commit(ctx context.Context) error {
 	for _, e := range events {
 		p.engine.config.Events(e)
 	}
-	p.engine.summarise(p.tenant, p.id, job)
+	p.engine.summarise(p.id, job)
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 // summarise has a model write what a digest says, if one is configured, and nobody waits:
 // the summary replaces the digest when more items have left. Inline, views wait for it; see
 // awaitSummary.
-func (e *Engine) summarise(tenant, conversation string, job *summaryJob) {
+func (e *Engine) summarise(conversation string, job *summaryJob) {
 	if job == nil {
 		return
 	}
@@ -22,8 +22,8 @@ func (e *Engine) summarise(tenant, conversation string, job *summaryJob) {
 	}
 	in := job.in
 	in.Max = min(in.Max, condensing.Max())
-	condensing.Follow("items\x00"+tenant+"\x00"+conversation, in, func(out condense.Output, err error) {
-		c, failed := e.conversationOf(context.Background(), tenant, conversation)
+	condensing.Follow("items\x00"+e.config.Tenant+"\x00"+conversation, in, func(out condense.Output, err error) {
+		c, failed := e.Conversation(context.Background(), conversation)
 		if failed == nil {
 			_, failed = c.takeSummary(context.Background(), job, out, err)
 		}

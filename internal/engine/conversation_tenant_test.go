@@ -20,11 +20,11 @@ func TestConversationsOfTenantsAreApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := e.conversationOf(ctx, "ann", "c")
+	other, err := e.ForTenant("ann").Conversation(ctx, "c")
 	if err != nil || other == own {
 		t.Fatalf("%v, the same: %v", err, other == own)
 	}
-	if again, err := e.conversationOf(ctx, "ann", "c"); err != nil || again != other {
+	if again, err := e.ForTenant("ann").Conversation(ctx, "c"); err != nil || again != other {
 		t.Errorf("%v, another: %v", err, again != other)
 	}
 	for c, text := range map[*Conversation]string{own: "the port of ours is 1", other: "the port of Ann is 2"} {

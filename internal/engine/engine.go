@@ -58,7 +58,7 @@ type Engine struct {
 	mu sync.Mutex // protects what follows
 	// conversations are those that a caller has, so that the same id returns the same
 	// conversation. recent lists recently used ones, the latest first.
-	conversations map[conversationKey]weak.Pointer[Conversation]
+	conversations map[string]weak.Pointer[Conversation]
 	recent        *list.List
 	tenants       map[string]*Engine
 	closed        bool
@@ -66,15 +66,12 @@ type Engine struct {
 
 type handle = call.Handle
 
-// conversationKey names a conversation of any tenant.
-type conversationKey struct{ tenant, id string }
-
 // keepConversations is the number of recently used conversations that stay in memory,
 // each with the items in view. Others are read again at their next use.
 const keepConversations = 256
 
 func newEngine(config Config) *Engine {
-	e := &Engine{config: config, keep: keepConversations, conversations: map[conversationKey]weak.Pointer[Conversation]{}, recent: list.New()}
+	e := &Engine{config: config, keep: keepConversations, conversations: map[string]weak.Pointer[Conversation]{}, recent: list.New()}
 	e.given.tokens, e.given.items, e.given.policy = config.MaxTokens, config.MaxItems, config.Policy
 	return e
 }
@@ -142,11 +139,6 @@ func (e *Engine) openLibrary(in call.Inside) {
 
 // Conversation implements oriel.Engine.Conversation.
 func (e *Engine) Conversation(ctx context.Context, id string) (*Conversation, error) {
-	return e.conversationOf(ctx, e.config.Tenant, id)
-}
-
-// conversationOf is Conversation for a tenant other than the engine's own.
-func (e *Engine) conversationOf(ctx context.Context, tenant, id string) (*Conversation, error) {
 	const op = "open conversation"
 	if err := e.enter(ctx, nil); err != nil {
 		return nil, &fault.Error{Op: op, Conversation: id, Err: err}
@@ -156,12 +148,11 @@ func (e *Engine) conversationOf(ctx context.Context, tenant, id string) (*Conver
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	key := conversationKey{tenant, id}
-	c := e.conversations[key].Value()
+	c := e.conversations[id].Value()
 	if c == nil {
-		c = &Conversation{id: id, tenant: tenant, engine: e}
-		e.conversations[key] = weak.Make(c)
-		runtime.AddCleanup(c, e.forget, key)
+		c = &Conversation{id: id, tenant: e.config.Tenant, engine: e}
+		e.conversations[id] = weak.Make(c)
+		runtime.AddCleanup(c, e.forget, id)
 	}
 	e.touch(c)
 	return c, nil
@@ -170,18 +161,20 @@ func (e *Engine) conversationOf(ctx context.Context, tenant, id string) (*Conver
 // hasItems reports whether items were added to a conversation that is in memory.
 func (e *Engine) hasItems(tenant, id string) bool {
 	e.mu.Lock()
-	t := e.tenants[tenant]
-	c := e.conversations[conversationKey{tenant, id}].Value()
+	t, c := e.tenants[tenant], e.conversations[id].Value()
 	e.mu.Unlock()
-	return c != nil && c.hasItems.Load() || t != nil && t.hasItems(tenant, id)
+	if tenant != e.config.Tenant {
+		return t != nil && t.hasItems(tenant, id)
+	}
+	return c != nil && c.hasItems.Load()
 }
 
 // forget removes the entry of a conversation that no caller holds any more.
-func (e *Engine) forget(key conversationKey) {
+func (e *Engine) forget(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.conversations[key].Value() == nil {
-		delete(e.conversations, key)
+	if e.conversations[id].Value() == nil {
+		delete(e.conversations, id)
 	}
 }
 
@@ -218,7 +211,7 @@ func (e *Engine) Conversations(ctx context.Context) ([]string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for el := e.recent.Front(); el != nil; el = el.Next() {
-		if c := el.Value.(*Conversation); !c.begun.Load() && c.tenant == e.config.Tenant {
+		if c := el.Value.(*Conversation); !c.begun.Load() {
 			all[c.id] = true
 		}
 	}
@@ -232,7 +225,7 @@ func (e *Engine) Delete(ctx context.Context, id string) (timeline.Deleted, error
 		return timeline.Deleted{}, &fault.Error{Op: op, Conversation: id, Err: err}
 	}
 	e.mu.Lock()
-	c := e.conversations[conversationKey{e.config.Tenant, id}].Value()
+	c := e.conversations[id].Value()
 	if c != nil && c.place != nil {
 		e.recent.Remove(c.place)
 		c.place = nil
