@@ -3,9 +3,11 @@ package oriel_test
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -109,6 +111,28 @@ func TestModulesAreThoseThatAreListed(t *testing.T) {
 		if short := name[strings.LastIndexByte(name, '/')+1:]; !bytes.Contains(text, []byte(short)) {
 			t.Errorf("docs/dependencies.md does not name %s", name)
 		}
+	}
+}
+
+// The repository has two modules: the library's, and tools with the programs of developers.
+func TestModulesAreTwo(t *testing.T) {
+	var found []string
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || path != "." && strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case d.Name() == "go.mod":
+			found = append(found, filepath.ToSlash(path))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"go.mod", "tools/go.mod"}; !slices.Equal(found, want) {
+		t.Errorf("there are modules at %q, want %q", found, want)
 	}
 }
 
