@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// plan is a plan of oriel show --plan and of the API.
-type plan struct {
+// planned is a plan of oriel show --plan and of the API.
+type planned struct {
 	ID           string
 	Before       int    `json:"tokens_before"`
 	After        int    `json:"tokens_after"`
@@ -27,21 +27,21 @@ type plan struct {
 func (c *check) plans(base string) error {
 	checked := 0
 	for _, name := range []string{"resumed", "chat", "responses", "silent", "rewrites", "unpriced"} {
-		var web struct{ Items []plan }
+		var web struct{ Items []planned }
 		if err := get(base, "api/conversations/"+name+"/plans?limit=100", &web); err != nil {
 			return err
 		}
 		for i := range web.Items {
 			p := &web.Items[i]
-			var own struct{ Plans []plan }
+			var own struct{ Plans []planned }
 			if err := c.read(&own, "show", name, "--plan="+p.ID); err != nil {
 				return err
 			}
-			var detail plan
+			var detail planned
 			if err := get(base, "api/conversations/"+name+"/plans/"+p.ID, &detail); err != nil {
 				return err
 			}
-			for door, q := range map[string]*plan{"show --plan": &own.Plans[0], "console, plan": &detail} {
+			for door, q := range map[string]*planned{"show --plan": &own.Plans[0], "console, plan": &detail} {
 				what := fmt.Sprintf("%s %s of %s", door, p.ID, name)
 				tokens, lost, spans, inserted := 0, 0, 0, 0
 				for _, b := range q.Blocks {
