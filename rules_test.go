@@ -22,7 +22,7 @@ const module = "github.com/oriel-context/oriel"
 // layers that stand before it. Test material stands last: it may import anything,
 // and no layer imports it. The programs of the module tools import all of them.
 var layers = []string{
-	"internal/tally",
+	"internal/rawjson/tally",
 	"internal/limit",
 	"internal/spool",
 	"internal/rawjson",

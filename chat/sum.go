@@ -3,7 +3,7 @@ package chat
 import (
 	"hash/maphash"
 
-	"github.com/oriel-context/oriel/internal/tally"
+	"github.com/oriel-context/oriel/internal/rawjson/tally"
 )
 
 var seed = maphash.MakeSeed()

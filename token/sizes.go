@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/tally"
+	"github.com/oriel-context/oriel/internal/rawjson/tally"
 )
 
 // Sizes holds the sizes of a request's system prompt, tools and messages, by which

@@ -3,7 +3,7 @@ package wire
 import (
 	"fmt"
 
-	"github.com/oriel-context/oriel/internal/tally"
+	"github.com/oriel-context/oriel/internal/rawjson/tally"
 )
 
 // Piece is one message of a view: a message of the body, or a new one.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/tally"
+	"github.com/oriel-context/oriel/internal/rawjson/tally"
 )
 
 // countsPasses is set in the processes that count passes.

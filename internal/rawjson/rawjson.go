@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/oriel-context/oriel/internal/tally"
+	"github.com/oriel-context/oriel/internal/rawjson/tally"
 )
 
 // Defaults of the zero [Limits].

@@ -16,7 +16,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/oriel-context/oriel/internal/tally"
+	"github.com/oriel-context/oriel/internal/rawjson/tally"
 	"github.com/oriel-context/oriel/timeline"
 )
 
