@@ -17,15 +17,17 @@ func TestEveryChangeIsTold(t *testing.T) {
 	ctx := context.Background()
 	var kinds []string
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	e, err := oriel.Open(ctx, oriel.Config{MaxTokens: 10, Now: func() time.Time { return now }, Count: func(s string) int { return len(strings.Fields(s)) }, Events: func(ev oriel.Event) {
-		kinds = append(kinds, ev.Kind)
-		if planned := ev.Kind == oriel.EventCut || ev.Kind == oriel.EventUndo; !ev.Time.Equal(now) || planned != (ev.Plan != "") {
-			t.Errorf("%+v", ev)
-		}
-		if ev.Conversation != "c" || ev.TokensBefore == 0 || ev.TokensAfter == 0 {
-			t.Errorf("%+v", ev)
-		}
-	}})
+	e, err := oriel.Open(ctx, oriel.Config{MaxTokens: 10, Now: func() time.Time { return now },
+		Count: func(s string) int { return len(strings.Fields(s)) }, Events: func(ev oriel.Event) {
+			kinds = append(kinds, ev.Kind)
+			if planned := ev.Kind == oriel.EventCut || ev.Kind == oriel.EventUndo; !ev.Time.Equal(now) ||
+				planned != (ev.Plan != "") {
+				t.Errorf("%+v", ev)
+			}
+			if ev.Conversation != "c" || ev.TokensBefore == 0 || ev.TokensAfter == 0 {
+				t.Errorf("%+v", ev)
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

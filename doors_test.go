@@ -61,10 +61,12 @@ func openDoor(t *testing.T, config oriel.Config, byProxy bool) *door {
 	}
 	t.Cleanup(func() { d.engine.Close() })
 	if !byProxy {
-		d.url, d.client = provider.URL, &http.Client{Transport: d.engine.Transport(&http.Transport{DisableKeepAlives: true})}
+		d.url, d.client = provider.URL,
+			&http.Client{Transport: d.engine.Transport(&http.Transport{DisableKeepAlives: true})}
 		return d
 	}
-	s, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Engine: d.engine, ReplyTimeout: time.Minute})
+	s, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Engine: d.engine,
+		ReplyTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,9 +153,11 @@ func lead(b *wire.Body) int {
 // longPrompt is a request most of which is its system prompt.
 func longPrompt() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"model":"claude-sonnet-4-5","max_tokens":1000,"system":%q,"messages":[`, strings.Repeat("Rule: answer in the words of the harbour master. ", 6_000))
+	fmt.Fprintf(&b, `{"model":"claude-sonnet-4-5","max_tokens":1000,"system":%q,"messages":[`,
+		strings.Repeat("Rule: answer in the words of the harbour master. ", 6_000))
 	for i := range 100 {
-		fmt.Fprintf(&b, `{"role":"user","content":%q},{"role":"assistant","content":%q},`, fmt.Sprint("question ", i), strings.Repeat(fmt.Sprintf("ship %d lies at pier %d; ", i, 7*i), 75))
+		fmt.Fprintf(&b, `{"role":"user","content":%q},{"role":"assistant","content":%q},`, fmt.Sprint("question ", i),
+			strings.Repeat(fmt.Sprintf("ship %d lies at pier %d; ", i, 7*i), 75))
 	}
 	fmt.Fprintf(&b, `{"role":"user","content":"and now?"}]}`)
 	return b.Bytes()
@@ -165,13 +169,16 @@ func TestEveryDoorHasTheSameBudgetAndVerdicts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for long, and nothing beside it")
 	}
-	models, err := token.Builtin().Merge([]byte(`{"models":[{"id":"claude-x","like":"claude-sonnet-4-5","window":60000},{"id":"gpt-x","like":"gpt-4o","window":60000}]}`))
+	models, err := token.Builtin().Merge(
+		[]byte(`{"models":[{"id":"claude-x","like":"claude-sonnet-4-5","window":60000},{"id":"gpt-x","like":"gpt-4o","window":60000}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	profiles, err := window.NewProfiles(window.Profile{Name: "small", Budget: 12_000}, window.Profile{Name: "thin", Budget: 16_000, Policy: "mask", Threshold: 30},
+	profiles, err := window.NewProfiles(window.Profile{Name: "small", Budget: 12_000},
+		window.Profile{Name: "thin", Budget: 16_000, Policy: "mask", Threshold: 30},
 		window.Profile{Name: "early", Threshold: 40}, window.Profile{Name: "halves", Policy: "halve", Budget: 16_000},
-		window.Profile{Name: "slides", Policy: "slide", Budget: 16_000}, window.Profile{Name: "queue", Policy: "fifo", Budget: 16_000})
+		window.Profile{Name: "slides", Policy: "slide", Budget: 16_000},
+		window.Profile{Name: "queue", Policy: "fifo", Budget: 16_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +235,8 @@ func TestEveryDoorHasTheSameBudgetAndVerdicts(t *testing.T) {
 					continue
 				}
 				if profile != "off" && own.Budget != call.Budget {
-					t.Errorf("%s, %q: a budget of %d by Fit, %d by the %s (%+v, %+v)", r.name, profile, own.Budget, call.Budget, name, own.Grown, call.Grown)
+					t.Errorf("%s, %q: a budget of %d by Fit, %d by the %s (%+v, %+v)", r.name, profile, own.Budget,
+						call.Budget, name, own.Grown, call.Grown)
 				}
 				if plan == nil {
 					if own.Action != "none" || !bytes.Equal(fitted, d.sent) {
@@ -256,17 +264,22 @@ func TestProxyAndTransportAdaptAlike(t *testing.T) {
 	var list []string
 	doors := [2]*door{openDoor(t, oriel.Config{}, false), openDoor(t, oriel.Config{}, true)}
 	for i := range 40 {
-		list = append(list, fmt.Sprintf(`{"role":"user","content":%q}`, fmt.Sprintf("Question %d: ", i)+strings.Repeat(fmt.Sprintf("how does part %d of the harbour work? ", i), 60)))
+		list = append(list, fmt.Sprintf(`{"role":"user","content":%q}`,
+			fmt.Sprintf("Question %d: ", i)+strings.Repeat(fmt.Sprintf("how does part %d of the harbour work? ", i),
+				60)))
 		body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":[%s]}`, strings.Join(list, ","))
 		var calls [2]oriel.Event
 		var plans [2]string
 		for k, d := range doors {
-			calls[k] = d.send(t, "/v1/chat/completions", body, "X-Oriel-Profile", "chat", "X-Oriel-Conversation", "talk")
+			calls[k] = d.send(t, "/v1/chat/completions", body, "X-Oriel-Profile", "chat", "X-Oriel-Conversation",
+				"talk")
 			if p := d.plan(t, "talk"); p != nil {
 				plans[k] = p.Undo + " " + verdicts(p, 1)
 			}
 		}
-		if calls[0].Budget != calls[1].Budget || (calls[0].Plan == "") != (calls[1].Plan == "") || calls[0].TokensAfter != calls[1].TokensAfter || plans[0] != plans[1] || !bytes.Equal(doors[0].sent, doors[1].sent) {
+		if calls[0].Budget != calls[1].Budget || (calls[0].Plan == "") != (calls[1].Plan == "") ||
+			calls[0].TokensAfter != calls[1].TokensAfter || plans[0] != plans[1] ||
+			!bytes.Equal(doors[0].sent, doors[1].sent) {
 			t.Fatalf("call %d: %+v by %s\nand %+v by %s", i, calls[0], plans[0], calls[1], plans[1])
 		}
 		if i == 39 && plans[0] == "" {
@@ -293,7 +306,8 @@ func TestAConversationHasTheBudgetOfARequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, plan, err := oriel.Fit(t.Context(), fmt.Appendf(nil, `{"model":%q,"messages":[{"role":"user","content":"hi"}]}`, model), oriel.FitOptions{})
+		_, plan, err := oriel.Fit(t.Context(),
+			fmt.Appendf(nil, `{"model":%q,"messages":[{"role":"user","content":"hi"}]}`, model), oriel.FitOptions{})
 		if err != nil || status.MaxTokens != plan.Budget {
 			t.Errorf("%s: %d tokens by a conversation, %d by Fit (%v)", model, status.MaxTokens, plan.Budget, err)
 		}
@@ -346,12 +360,14 @@ func TestAConversationLosesTheMessagesOfARequest(t *testing.T) {
 		for i := range messages + 1 { // the newest is the user's
 			list = append(list, fmt.Sprintf(`{"role":%q,"content":%q}`, roles[i%2], said(i)))
 		}
-		o := oriel.FitOptions{Policy: tt.policy, Budget: cmp.Or(tt.tokens, 1<<20), Window: 1 << 21, MaxItems: cmp.Or(tt.items, 1000), Pins: tt.pins, Now: now}
+		o := oriel.FitOptions{Policy: tt.policy, Budget: cmp.Or(tt.tokens, 1<<20), Window: 1 << 21,
+			MaxItems: cmp.Or(tt.items, 1000), Pins: tt.pins, Now: now}
 		_, plan, err := oriel.Fit(t.Context(), fmt.Appendf(nil, `{"messages":[%s]}`, strings.Join(list, ",")), o)
 		if err != nil {
 			t.Fatal(tt.policy, tt.name, err)
 		}
-		e, err := oriel.Open(t.Context(), oriel.Config{Policy: tt.policy, MaxTokens: o.Budget, MaxItems: o.MaxItems, NoEmbed: true, Now: func() time.Time { return now }})
+		e, err := oriel.Open(t.Context(), oriel.Config{Policy: tt.policy, MaxTokens: o.Budget, MaxItems: o.MaxItems,
+			NoEmbed: true, Now: func() time.Time { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -361,7 +377,8 @@ func TestAConversationLosesTheMessagesOfARequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range messages + 1 {
-			it := oriel.Item{Source: items.Source(roles[i%2]), Content: said(i), Time: now.Add(time.Duration(i-messages) * time.Minute)}
+			it := oriel.Item{Source: items.Source(roles[i%2]), Content: said(i),
+				Time: now.Add(time.Duration(i-messages) * time.Minute)}
 			if slices.Contains(tt.pins, i) {
 				it.Flags = []items.Flag{items.FlagStarred}
 			}
@@ -379,7 +396,8 @@ func TestAConversationLosesTheMessagesOfARequest(t *testing.T) {
 		}
 		slices.SortFunc(all.Blocks, func(a, b window.Block) int { return a.Index - b.Index })
 		if a, b := verdicts(plan, 0), verdicts(&all, 1); a != b || plan.Action != all.Action {
-			t.Errorf("%s, %s: by Fit %s, %s\nby a conversation %s, %s", tt.policy, tt.name, plan.Action, a, all.Action, b)
+			t.Errorf("%s, %s: by Fit %s, %s\nby a conversation %s, %s", tt.policy, tt.name, plan.Action, a, all.Action,
+				b)
 		}
 	}
 }

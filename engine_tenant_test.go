@@ -31,7 +31,8 @@ func TestTenantsOfOneEngineShareNothingButItsStore(t *testing.T) {
 		if ids, err := other.Conversations(ctx); err != nil || len(ids) > 0 {
 			t.Errorf("another tenant sees %v, %v", ids, err)
 		}
-		if _, err := other.Recall(ctx, recall.Where{Tenant: "ann", Conversation: "talk"}, "port", recall.RecallOptions{}); !errors.Is(err, timeline.ErrNoConversation) {
+		if _, err := other.Recall(ctx, recall.Where{Tenant: "ann", Conversation: "talk"}, "port",
+			recall.RecallOptions{}); !errors.Is(err, timeline.ErrNoConversation) {
 			t.Errorf("another tenant searches: %v", err)
 		}
 	}

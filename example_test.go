@@ -243,7 +243,8 @@ func ExampleEngine_Transport() {
 	defer e.Close()
 	client := &http.Client{Transport: e.Transport(http.DefaultTransport)} // or the SDK's option for it
 
-	req, err := http.NewRequest(http.MethodPost, provider.URL+"/v1/chat/completions", strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"My name is Ann."}]}`))
+	req, err := http.NewRequest(http.MethodPost, provider.URL+"/v1/chat/completions",
+		strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"My name is Ann."}]}`))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -256,6 +257,7 @@ func ExampleEngine_Transport() {
 	if _, err := io.Copy(io.Discard, res.Body); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(res.Header.Get("X-Oriel-Conversation"), res.Header.Get("X-Oriel-Action"), res.Header.Get("X-Oriel-Tokens-After"))
+	fmt.Println(res.Header.Get("X-Oriel-Conversation"), res.Header.Get("X-Oriel-Action"),
+		res.Header.Get("X-Oriel-Tokens-After"))
 	// Output: ann none 12
 }

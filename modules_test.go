@@ -78,7 +78,8 @@ var testOnly = []string{
 func TestModulesAreThoseThatAreListed(t *testing.T) {
 	found := map[string]bool{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
-		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", ".", "./cmd/oriel")
+		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", ".",
+			"./cmd/oriel")
 		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
 		for _, name := range strings.Fields(string(output(t, cmd))) {
 			found[name] = true

@@ -37,8 +37,9 @@ func newTalk(t *testing.T, dir string) *talk {
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		k.sent, _ = io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"id":"r","object":"chat.completion","model":"gpt-4o","choices":[{"index":0,"finish_reason":"stop",`+
-			`"message":{"role":"assistant","content":"Noted."}}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`)
+		io.WriteString(w,
+			`{"id":"r","object":"chat.completion","model":"gpt-4o","choices":[{"index":0,"finish_reason":"stop",`+
+				`"message":{"role":"assistant","content":"Noted."}}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`)
 	}))
 	t.Cleanup(model.Close)
 	waits := call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}
@@ -61,7 +62,8 @@ func (k *talk) say(name, text string) http.Header {
 	k.messages[name] = append(k.messages[name], said)
 	list, _ := json.Marshal(k.messages[name])
 	body := fmt.Sprintf(`{"model":"gpt-4o","messages":%s}`, list)
-	res, answer := post(k.t, k.client, k.url+"/v1/chat/completions", body, "X-Oriel-Conversation", name, "X-Oriel-Budget", "2000")
+	res, answer := post(k.t, k.client, k.url+"/v1/chat/completions", body, "X-Oriel-Conversation", name,
+		"X-Oriel-Budget", "2000")
 	if res.StatusCode != http.StatusOK {
 		k.t.Fatalf("%s: %s", res.Status, answer)
 	}
@@ -111,11 +113,13 @@ func TestEveryMethodOnAConversationOfCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := k.sentMessages(); status.Items != n || status.History != 80 || status.Tokens > 2000 || status.Tokens == 0 || status.MaxTokens != 2000 {
+	if n := k.sentMessages(); status.Items != n || status.History != 80 || status.Tokens > 2000 || status.Tokens == 0 ||
+		status.MaxTokens != 2000 {
 		t.Errorf("%+v, and %d messages were sent", status, n)
 	}
 	list, err := c.Items(ctx, 3)
-	if err != nil || len(list) != 3 || list[2].ID != 80 || list[1].Content != question(39) || list[1].Source != items.SourceUser {
+	if err != nil || len(list) != 3 || list[2].ID != 80 || list[1].Content != question(39) ||
+		list[1].Source != items.SourceUser {
 		t.Errorf("the newest items are %+v, %v", list, err)
 	}
 	if all, err := c.Items(ctx, 0); err != nil || len(all) != 80 {
@@ -127,7 +131,8 @@ func TestEveryMethodOnAConversationOfCalls(t *testing.T) {
 	if _, err := c.Item(ctx, 81); !errors.Is(err, oriel.ErrNoItem) {
 		t.Errorf("an item that is still to come: %v", err)
 	}
-	if hits, err := c.Recall(ctx, "What was said about harbour number 7?", oriel.RecallOptions{}); err != nil || len(hits.Passages) == 0 {
+	if hits, err := c.Recall(ctx, "What was said about harbour number 7?", oriel.RecallOptions{}); err != nil ||
+		len(hits.Passages) == 0 {
 		t.Errorf("recall: %+v, %v", hits, err)
 	}
 	if _, err := c.Directives(ctx); err != nil {
@@ -148,7 +153,8 @@ func TestEveryMethodOnAConversationOfCalls(t *testing.T) {
 	_, refused["resize"] = c.Resize(ctx, 500)
 	for name, err := range refused {
 		var known *oriel.Error
-		if !errors.Is(err, oriel.ErrOfCalls) || !errors.As(err, &known) || known.Op == "" || known.Conversation != "talk" || !strings.Contains(known.Hint, "Transport") {
+		if !errors.Is(err, oriel.ErrOfCalls) || !errors.As(err, &known) || known.Op == "" ||
+			known.Conversation != "talk" || !strings.Contains(known.Hint, "Transport") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -270,7 +276,8 @@ func TestACallThatHasBegunDecides(t *testing.T) {
 	ctx := t.Context()
 	k := newTalk(t, "")
 	begun := call.Of(k.engine).Begin(context.Background(), &call.Request{ID: "one", Path: "/v1/chat/completions",
-		Header: http.Header{"X-Oriel-Conversation": {"talk"}}, Body: []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"A question."}]}`)})
+		Header: http.Header{"X-Oriel-Conversation": {"talk"}},
+		Body:   []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"A question."}]}`)})
 	c := k.conversation("talk")
 	if all, err := c.Items(ctx, 0); err != nil || len(all) != 0 {
 		t.Errorf("%d items, %v", len(all), err)
@@ -306,11 +313,13 @@ func TestAConversationFilledFromBothSidesIsOfCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	who := timeline.Record{Kind: "thread", Key: "who", Data: []byte(`{}`)}
-	if _, err := store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "both", Stay: true, Now: time.Now(), Put: []timeline.Record{who}}); err != nil {
+	if _, err := store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "both", Stay: true, Now: time.Now(),
+		Put: []timeline.Record{who}}); err != nil {
 		t.Fatal(err)
 	}
 	c := open()
-	if _, _, err := c.Add(ctx, oriel.Item{Source: "user", Content: "Another item."}); !errors.Is(err, oriel.ErrOfCalls) {
+	if _, _, err := c.Add(ctx, oriel.Item{Source: "user", Content: "Another item."}); !errors.Is(err,
+		oriel.ErrOfCalls) {
 		t.Errorf("add: %v", err)
 	}
 	if all, err := c.Items(ctx, 0); err != nil || len(all) != 1 || all[0].Content != "An item." {

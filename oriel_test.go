@@ -64,7 +64,8 @@ func TestFitNeverChangesItsInput(t *testing.T) {
 	}
 	before := bytes.Clone(body)
 	for _, policy := range window.Policies() {
-		fitted, plan, err := oriel.Fit(t.Context(), body, oriel.FitOptions{Policy: policy, Budget: 20_000, Now: time.Date(2025, 7, 10, 12, 0, 0, 0, time.UTC)})
+		fitted, plan, err := oriel.Fit(t.Context(), body,
+			oriel.FitOptions{Policy: policy, Budget: 20_000, Now: time.Date(2025, 7, 10, 12, 0, 0, 0, time.UTC)})
 		if err != nil {
 			t.Errorf("%s: %v", policy, err)
 			continue

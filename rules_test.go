@@ -308,7 +308,8 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 			for _, name := range strings.Split(strings.ReplaceAll(m[1], `\|`, "|"), "|") {
 				name, _, _ = strings.Cut(name, "/")
 				found++
-				if !regexp.MustCompile(`(?m)^func (Test|Fuzz)\w*` + strings.TrimPrefix(name, "Test")).MatchString(source) {
+				if !regexp.MustCompile(`(?m)^func (Test|Fuzz)\w*` +
+					strings.TrimPrefix(name, "Test")).MatchString(source) {
 					t.Errorf("%s: %s: no test has %s in its name", page, command, name)
 				}
 			}
@@ -413,7 +414,8 @@ func TestArchitectureNamesEveryLayer(t *testing.T) {
 // compares a format with a protocol's, and no table has protocols as its keys. Checks and
 // material for tests may.
 func TestPackagesAskTheProtocol(t *testing.T) {
-	formats := map[string]bool{"timeline.FormatAnthropic": true, "timeline.FormatOpenAI": true, "timeline.FormatResponses": true}
+	formats := map[string]bool{"timeline.FormatAnthropic": true, "timeline.FormatOpenAI": true,
+		"timeline.FormatResponses": true}
 	for _, f := range wire.Protocols() {
 		formats["wire."+constants[f]] = true
 	}

@@ -20,7 +20,8 @@ func TestResultsThatTheirClientsEmptied(t *testing.T) {
 		"[INFO] cleared the cache\n[INFO] 7 files ok]": false,
 	} {
 		literal, _ := json.Marshal(text)
-		for _, p := range []Part{{Kind: Result, Text: literal}, {Kind: Result, Parts: []Part{{Kind: Text, Text: literal}}}} {
+		for _, p := range []Part{{Kind: Result, Text: literal},
+			{Kind: Result, Parts: []Part{{Kind: Text, Text: literal}}}} {
 			if got := Emptied(&Message{Role: User, Parts: []Part{p}}); got != want {
 				t.Errorf("%s: %t", text, got)
 			}

@@ -7,7 +7,8 @@ import (
 )
 
 func TestArgumentsInBothForms(t *testing.T) {
-	for args, want := range map[string]string{`{"a":1}`: `{"a":1}`, `"{\"a\":1}"`: `{"a":1}`, ``: ``, `"not json"`: `not json`} {
+	for args, want := range map[string]string{`{"a":1}`: `{"a":1}`, `"{\"a\":1}"`: `{"a":1}`, ``: ``,
+		`"not json"`: `not json`} {
 		p := chat.Part{Kind: chat.Call, Args: []byte(args)}
 		if got := p.Arguments(); got != want {
 			t.Errorf("arguments %s are %q, want %q", args, got, want)
@@ -25,7 +26,8 @@ func TestPromptsAreAUsersOwn(t *testing.T) {
 		{chat.Message{Role: chat.User, Parts: []chat.Part{text("hi")}}, true},
 		{chat.Message{Role: chat.User, Parts: []chat.Part{result}}, false},
 		{chat.Message{Role: chat.User, Parts: []chat.Part{result, text("and?")}}, true},
-		{chat.Message{Role: chat.User, Parts: []chat.Part{result, text("<system-reminder>x</system-reminder>")}}, false},
+		{chat.Message{Role: chat.User, Parts: []chat.Part{result, text("<system-reminder>x</system-reminder>")}},
+			false},
 		{chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Image}}}, true},
 		{chat.Message{Role: chat.Assistant, Parts: []chat.Part{text("hi")}}, false},
 		{chat.Message{Role: chat.User}, false},
@@ -43,7 +45,8 @@ func TestSplitOfALongHistoryWithOneID(t *testing.T) {
 	for range 200_000 {
 		msgs = append(msgs,
 			chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "call_0"}}},
-			chat.Message{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, ID: "call_0"}, {Kind: chat.Result, ID: "call_0"}}})
+			chat.Message{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, ID: "call_0"},
+				{Kind: chat.Result, ID: "call_0"}}})
 	}
 	ex, problems := chat.Split(msgs, chat.Rules{ResultsFollow: true})
 	if len(ex) != 200_000 || len(problems) != 200_000 {

@@ -71,7 +71,8 @@ func run(t *testing.T, in string) string {
 		b.WriteString("\n")
 		return b.String()
 	}
-	sides := map[chat.Side]string{chat.Preamble: "fore", chat.Question: "asks", chat.Turn: "answers", chat.Returns: "returns"}
+	sides := map[chat.Side]string{chat.Preamble: "fore", chat.Question: "asks", chat.Turn: "answers",
+		chat.Returns: "returns"}
 	for i, e := range cuts.Exchanges {
 		fmt.Fprintf(&b, "%d: %d-%d %s", i, e.Start, e.End-1, sides[e.First])
 		if e.Last != e.First {

@@ -70,7 +70,8 @@ func TestRequestsForTheSummaryOfAHistory(t *testing.T) {
 		"The messages above are from my colleague. What do they want?",
 		"Provide a concise and complete summarization of the entire dialog of the play.",
 		"This session is being continued from a previous conversation that ran out of context.",
-		"Read this:\n" + strings.Repeat("x ", 600) + "\nYour task is to create a detailed summary of the conversation so far.",
+		"Read this:\n" + strings.Repeat("x ", 600) +
+			"\nYour task is to create a detailed summary of the conversation so far.",
 		"",
 	} {
 		if asks(User, "", text) {
@@ -87,8 +88,10 @@ func TestRequestsForTheSummaryOfAHistory(t *testing.T) {
 			t.Errorf("what a tool returned is taken for an agent's compaction: %q", text)
 		}
 	}
-	asked := Message{Role: User, Parts: []Part{{Kind: Text, Text: Quote("Please create a detailed summary of the conversation so far.")}}}
-	reminder := Message{Role: System, Parts: []Part{{Kind: Text, Text: Quote("The task tools haven't been used recently.")}}}
+	asked := Message{Role: User,
+		Parts: []Part{{Kind: Text, Text: Quote("Please create a detailed summary of the conversation so far.")}}}
+	reminder := Message{Role: System,
+		Parts: []Part{{Kind: Text, Text: Quote("The task tools haven't been used recently.")}}}
 	for _, c := range []struct {
 		name string
 		list []Message
@@ -135,8 +138,9 @@ func TestAPageDoesNotAskForASummary(t *testing.T) {
 		"behind a pasted file": {"Contents of a.go:\npackage a\n", prompt},
 		"before a reminder":    {prompt, "<system-reminder>be brief</system-reminder>"},
 		"before the state":     {prompt, "<environment_details>\n# Time\n12:00\n</environment_details>"},
-		"in Cline's element":   {"<explicit_instructions type=\"summarize_task\">\n" + prompt + "\n</explicit_instructions>\n"},
-		"before an element":    {prompt + "\n<document>\nHello.\n</document>"},
+		"in Cline's element": {"<explicit_instructions type=\"summarize_task\">\n" + prompt +
+			"\n</explicit_instructions>\n"},
+		"before an element": {prompt + "\n<document>\nHello.\n</document>"},
 	} {
 		if !asksIn(texts...) {
 			t.Errorf("%s: it is not recognised", name)

@@ -10,7 +10,8 @@ import (
 
 func extract(t *testing.T, previous string, limit int, parts ...any) string {
 	t.Helper()
-	out, err := condense.Extractive{}.Condense(context.Background(), condense.Input{Messages: span(parts...), Previous: previous, Max: limit, Count: count})
+	out, err := condense.Extractive{}.Condense(context.Background(),
+		condense.Input{Messages: span(parts...), Previous: previous, Max: limit, Count: count})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,8 @@ func TestExtractiveKeepsWhatMatters(t *testing.T) {
 		did("book", `{"hotel":"harbour"}`, "secret result"),
 	}
 	got := extract(t, "", 100, chatter...)
-	wants(t, got, "User: I am planning a trip to Tromsø", "12,000 kroner", "never fly before ten", "11:40", "not User: ok", "not secret")
+	wants(t, got, "User: I am planning a trip to Tromsø", "12,000 kroner", "never fly before ten", "11:40",
+		"not User: ok", "not secret")
 	if strings.Index(got, "planning a trip") > strings.Index(got, "12,000") {
 		t.Error("not in the order of time:\n" + got)
 	}
@@ -48,7 +50,8 @@ func TestExtractiveKeepsCodeWholeOrDropsIt(t *testing.T) {
 	code := "```go\nfunc main() {\n\tprintln(1)\n}\n```"
 	got := extract(t, "", 300, user("What does this print?\n"+code+"\nI want to know."), assistant("It prints 1."))
 	wants(t, got, code)
-	got = extract(t, "", 300, user("What does this print?\n```\n"+strings.Repeat("x = 1\n", 200)+"```\nI want to know."), assistant("It prints 1."))
+	got = extract(t, "", 300, user("What does this print?\n```\n"+strings.Repeat("x = 1\n", 200)+
+		"```\nI want to know."), assistant("It prints 1."))
 	wants(t, got, "What does this print?", "not x = 1")
 }
 
@@ -59,8 +62,10 @@ func TestExtractiveInAnyScript(t *testing.T) {
 
 func TestExtractivePreviousIsMergedNotNested(t *testing.T) {
 	previous := "[Oriel summary of 8 earlier messages]\nUser: I never eat fish, remember that.\nThe trip is in March."
-	got := extract(t, previous, 300, user("Where shall we eat in Tromsø tonight?"), assistant("There is a good place by the bridge."))
-	wants(t, got, "User: I never eat fish, remember that.", "Earlier: The trip is in March.", "not Oriel", "by the bridge")
+	got := extract(t, previous, 300, user("Where shall we eat in Tromsø tonight?"),
+		assistant("There is a good place by the bridge."))
+	wants(t, got, "User: I never eat fish, remember that.", "Earlier: The trip is in March.", "not Oriel",
+		"by the bridge")
 	again := extract(t, got, 300, user("And tomorrow, which museum is open?"))
 	if strings.Count(again, "Earlier:") != 1 || strings.Count(again, "never eat fish") != 1 {
 		t.Error("nested:\n" + again)

@@ -18,7 +18,8 @@ func ask(t *testing.T, m condense.Model, in condense.Input) (condense.Request, c
 	var asked condense.Request
 	m.Call = func(_ context.Context, r condense.Request) (condense.Reply, error) {
 		asked = r
-		return condense.Reply{Text: "The office wants the table.", Stop: "end_turn", Usage: token.Usage{Input: 1000, Output: 100}}, nil
+		return condense.Reply{Text: "The office wants the table.", Stop: "end_turn",
+			Usage: token.Usage{Input: 1000, Output: 100}}, nil
 	}
 	in.Count = count
 	out, err := condense.Run(context.Background(), m, in)
@@ -30,12 +31,17 @@ func ask(t *testing.T, m condense.Model, in condense.Input) (condense.Request, c
 
 func TestModelPrompt(t *testing.T) {
 	msgs := span(user("Look at this."), chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Image}}},
-		chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Thinking, Text: chat.Quote("secret thought")}, {Kind: chat.Text, Text: chat.Quote("Looking.")}}},
+		chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Thinking, Text: chat.Quote("secret thought")},
+			{Kind: chat.Text, Text: chat.Quote("Looking.")}}},
 		did("Bash", `{"command":"make"}`, "!HEAD"+strings.Repeat("x", 9000)+"TAIL"),
-		chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "z", Name: "Read", Args: []byte(`{"path":"a"}`)}}})
-	r, _ := ask(t, condense.Model{}, condense.Input{Messages: msgs, Previous: "[Oriel summary of 4 earlier messages]\nThe base.", Max: 400})
-	wants(t, r.Prompt, "<earlier_summary>\nThe base.\n</earlier_summary>", "User: Look at this.", "User: [Image]", "Assistant: Looking.",
-		`[Tool Use: Bash] {"command":"make"}`, "Tools: [Tool Result, failed] HEAD", "TAIL", "bytes left out", `[Tool Use: Read] {"path":"a"}`+"\n[No Result: the call was not answered]",
+		chat.Message{Role: chat.Assistant,
+			Parts: []chat.Part{{Kind: chat.Call, ID: "z", Name: "Read", Args: []byte(`{"path":"a"}`)}}})
+	r, _ := ask(t, condense.Model{},
+		condense.Input{Messages: msgs, Previous: "[Oriel summary of 4 earlier messages]\nThe base.", Max: 400})
+	wants(t, r.Prompt, "<earlier_summary>\nThe base.\n</earlier_summary>", "User: Look at this.", "User: [Image]",
+		"Assistant: Looking.",
+		`[Tool Use: Bash] {"command":"make"}`, "Tools: [Tool Result, failed] HEAD", "TAIL", "bytes left out",
+		`[Tool Use: Read] {"path":"a"}`+"\n[No Result: the call was not answered]",
 		"not secret thought", "not [Oriel")
 	if strings.Count(r.Prompt, "not answered") != 1 {
 		t.Error("the answered call is marked too:\n" + r.Prompt)
@@ -73,12 +79,14 @@ func TestModelInputStaysWithinItsOwnWindow(t *testing.T) {
 		parts = append(parts, user(fmt.Sprintf("Message %d: %s", i, strings.Repeat("tide ", 30))))
 	}
 	const window = 4000
-	r, _ := ask(t, condense.Model{Window: window}, condense.Input{Messages: span(parts...), Max: 400, Previous: strings.Repeat("A long base. ", 2000)})
+	r, _ := ask(t, condense.Model{Window: window},
+		condense.Input{Messages: span(parts...), Max: 400, Previous: strings.Repeat("A long base. ", 2000)})
 	if n := count(r.System) + count(r.Prompt) + r.MaxTokens; n > window || n < window/2 {
 		t.Errorf("%d tokens for a window of %d", n, window)
 	}
 	wants(t, r.Prompt, "pieces of this conversation do not fit here", "Message 399:", "not Message 3:", "A long base.")
-	r, _ = ask(t, condense.Model{Window: window}, condense.Input{Messages: span(user(strings.Repeat("tide ", 9000) + "the end")), Max: 400})
+	r, _ = ask(t, condense.Model{Window: window},
+		condense.Input{Messages: span(user(strings.Repeat("tide ", 9000) + "the end")), Max: 400})
 	if n := count(r.System) + count(r.Prompt) + r.MaxTokens; n > window {
 		t.Errorf("%d tokens for a window of %d", n, window)
 	}
@@ -87,7 +95,8 @@ func TestModelInputStaysWithinItsOwnWindow(t *testing.T) {
 		t.Error("called")
 		return condense.Reply{}, nil
 	}}
-	if _, err := condense.Run(context.Background(), m, condense.Input{Messages: long, Max: 400, Count: count}); !errors.Is(err, condense.ErrWindow) {
+	if _, err := condense.Run(context.Background(), m,
+		condense.Input{Messages: long, Max: 400, Count: count}); !errors.Is(err, condense.ErrWindow) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := condense.Run(context.Background(), condense.Model{}, condense.Input{Messages: long}); err == nil {

@@ -13,7 +13,8 @@ import (
 func TestSentencesThatNoLongerHoldAreLeftOut(t *testing.T) {
 	rule := "From now on always run the slow tests before you commit anything, and again after each merge of main into the branch, and whenever somebody has touched the parser, " +
 		"the lexer, the printer or one of their many tables, because the nightly run has found so many faults there in the past months that nobody wants to see them once more."
-	said := span(user("Build the exporter.\nNever  use\ttabs. Keep the old format readable. "+rule), assistant("I will."), user("Never use tabs."), user("Always sign commits."), long)
+	said := span(user("Build the exporter.\nNever  use\ttabs. Keep the old format readable. "+rule),
+		assistant("I will."), user("Never use tabs."), user("Always sign commits."), long)
 	gone := []string{"Never use tabs.", "", rule}
 	for _, c := range []condense.Condenser{condense.Digest{}, condense.Extractive{}} {
 		before, err := condense.Run(t.Context(), c, condense.Input{Messages: said, Max: 400, Count: count})
@@ -41,7 +42,8 @@ func TestSentencesThatNoLongerHoldAreLeftOut(t *testing.T) {
 	if _, err := condense.Run(t.Context(), spy, condense.Input{Messages: said, Count: count, Omit: gone}); err != nil {
 		t.Fatal(err)
 	}
-	if len(seen.Messages) != len(said)-1 || strings.Contains(seen.Messages[0].Parts[0].Text.String(), "tabs") || !strings.Contains(said[0].Parts[0].Text.String(), "tabs") {
+	if len(seen.Messages) != len(said)-1 || strings.Contains(seen.Messages[0].Parts[0].Text.String(), "tabs") ||
+		!strings.Contains(said[0].Parts[0].Text.String(), "tabs") {
 		t.Errorf("%d of %d messages; %s", len(seen.Messages), len(said), seen.Messages[0].Parts[0].Text)
 	}
 }
@@ -53,10 +55,13 @@ func TestSentencesThatNoLongerHoldAreFoundHoweverTheyAreWritten(t *testing.T) {
 	for _, tc := range []struct{ name, omit, said, previous string }{
 		{"a space that does not break", "Never use\u00a0tabs here.", "Build it. Never use\u00a0tabs here.", ""},
 		{"white space of other scripts", "Never use tabs here.", "Build it. Never\u3000use\u2009tabs\vhere.", ""},
-		{"a line that ends within it", rule, "Build it.", "## Decisions\n- user: Build it. Always run the slow tests before you …\n"},
+		{"a line that ends within it", rule, "Build it.",
+			"## Decisions\n- user: Build it. Always run the slow tests before you …\n"},
 		{"bytes that are no text", "Never use tabs\xff here.", "Build it. Never use tabs\xff here.", ""},
 	} {
-		out, err := condense.Run(t.Context(), condense.Digest{}, condense.Input{Messages: span(user(tc.said), long), Previous: tc.previous, Max: 400, Count: count, Omit: []string{tc.omit}})
+		out, err := condense.Run(t.Context(), condense.Digest{},
+			condense.Input{Messages: span(user(tc.said), long), Previous: tc.previous, Max: 400, Count: count,
+				Omit: []string{tc.omit}})
 		if err != nil {
 			t.Fatal(tc.name, err)
 		}

@@ -17,16 +17,24 @@ import (
 // phrases are what generated people and tools say: words that the methods look
 // for, other scripts, broken bytes, markers.
 var phrases = []string{
-	"Never touch the table.", "Let's go with option 2.", "Which one?", "ok", "The tide is at 02:12.", "I decided to use UTC instead.",
-	"```go\nfunc x() {}\n```", "- one\n- two", "決定しました。次へ。", "\xff\xfe", "[Oriel summary of 3 earlier messages]", "[Oriel\ndigest of 2 earlier messages]",
-	"FAIL\nerror: no", "ok  \tp", "<system-reminder>x</system-reminder>", "Task:", "Files changed (in /x/):", "- a.go: changed 3×", "`make` (2 runs): ok", "Exit code 1",
-	"The user doesn't want to proceed. the user said:\nno", "é́́", "🤦🏻‍♂️ well", "I can't help with that.", "…", "User: hello", "a b c d e f g h i j k l m n o p",
-	"Ann: I'll send you the map of Port Ellen tomorrow.", "[3 May, 2025] Ben: We decided to meet on May 12, or by Friday.", "About:", "- Ann and Ben on bees, Hive", "Agreed:", "Names and dates:", "- Port Ellen, Omar", " on ", "Ann: ",
-	"[Oriel: the result of x [y] is left out]", `[\\Oriel: 3 tokens of the middle are left out here`, "Always answer in French.",
+	"Never touch the table.", "Let's go with option 2.", "Which one?", "ok", "The tide is at 02:12.",
+	"I decided to use UTC instead.",
+	"```go\nfunc x() {}\n```", "- one\n- two", "決定しました。次へ。", "\xff\xfe", "[Oriel summary of 3 earlier messages]",
+	"[Oriel\ndigest of 2 earlier messages]",
+	"FAIL\nerror: no", "ok  \tp", "<system-reminder>x</system-reminder>", "Task:", "Files changed (in /x/):",
+	"- a.go: changed 3×", "`make` (2 runs): ok", "Exit code 1",
+	"The user doesn't want to proceed. the user said:\nno", "é́́", "🤦🏻‍♂️ well", "I can't help with that.", "…",
+	"User: hello", "a b c d e f g h i j k l m n o p",
+	"Ann: I'll send you the map of Port Ellen tomorrow.",
+	"[3 May, 2025] Ben: We decided to meet on May 12, or by Friday.", "About:", "- Ann and Ben on bees, Hive",
+	"Agreed:", "Names and dates:", "- Port Ellen, Omar", " on ", "Ann: ",
+	"[Oriel: the result of x [y] is left out]", `[\\Oriel: 3 tokens of the middle are left out here`,
+	"Always answer in French.",
 }
 
 var calls = []string{
-	`{"file_path":"/r/p/a.go"}`, `{"file_path":"/r/p/a.go","old_string":"","new_string":"x"}`, `{"command":"make test"}`, `{"pattern":"x"}`, `{"todos":[{"content":"x","status":"pending"}]}`,
+	`{"file_path":"/r/p/a.go"}`, `{"file_path":"/r/p/a.go","old_string":"","new_string":"x"}`,
+	`{"command":"make test"}`, `{"pattern":"x"}`, `{"todos":[{"content":"x","status":"pending"}]}`,
 	`"{\"cmd\":\"ls\"}"`, `{`, ``, `{"id":"7"}`,
 }
 
@@ -35,7 +43,8 @@ var marked = regexp.MustCompile(`\[Oriel (summary|digest) of \d+ earlier message
 func spans(max int) *rapid.Generator[[]chat.Message] {
 	return rapid.Custom(func(t *rapid.T) []chat.Message {
 		words := func() string {
-			s := strings.Join(rapid.SliceOfN(rapid.SampledFrom(phrases), 0, 8).Draw(t, "words"), rapid.SampledFrom([]string{" ", "\n", "\n\n"}).Draw(t, "between"))
+			s := strings.Join(rapid.SliceOfN(rapid.SampledFrom(phrases), 0, 8).Draw(t, "words"),
+				rapid.SampledFrom([]string{" ", "\n", "\n\n"}).Draw(t, "between"))
 			return strings.Repeat(s+" ", rapid.IntRange(1, 6).Draw(t, "times"))
 		}
 		var msgs []chat.Message
@@ -46,10 +55,14 @@ func spans(max int) *rapid.Generator[[]chat.Message] {
 			case 1:
 				msgs = append(msgs, assistant(words()))
 			case 2:
-				msgs = append(msgs, did(rapid.SampledFrom([]string{"Bash", "Edit", "x", ""}).Draw(t, "tool"), rapid.SampledFrom(calls).Draw(t, "args"), rapid.SampledFrom([]string{"", "!"}).Draw(t, "failed")+words())...)
+				msgs = append(msgs, did(rapid.SampledFrom([]string{"Bash", "Edit", "x", ""}).Draw(t, "tool"),
+					rapid.SampledFrom(calls).Draw(t, "args"),
+					rapid.SampledFrom([]string{"", "!"}).Draw(t, "failed")+words())...)
 			default:
 				// Raw bytes that nobody checked.
-				msgs = append(msgs, chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.String("\"\xff" + words() + "\"")}}})
+				msgs = append(msgs,
+					chat.Message{Role: chat.User,
+						Parts: []chat.Part{{Kind: chat.Text, Text: chat.String("\"\xff" + words() + "\"")}}})
 			}
 		}
 		return msgs
@@ -73,7 +86,8 @@ func TestEveryTextThatRunReturns(t *testing.T) {
 			t.Fatalf("not deterministic:\n%s\n---\n%s", out.Text, again.Text)
 		}
 		if err != nil {
-			for _, known := range []error{condense.ErrEmpty, condense.ErrLarger, condense.ErrTooLong, condense.ErrNothing, condense.ErrRefused} {
+			for _, known := range []error{condense.ErrEmpty, condense.ErrLarger, condense.ErrTooLong,
+				condense.ErrNothing, condense.ErrRefused} {
 				if errors.Is(err, known) {
 					return
 				}
@@ -112,7 +126,8 @@ func TestCondensingOnAndOnDoesNotGrow(t *testing.T) {
 		previous, covered := "", 0
 		msgs := example(t)
 		for range 50 {
-			out, err := condense.Run(context.Background(), c, condense.Input{Messages: msgs, Previous: previous, Max: 500, Count: count})
+			out, err := condense.Run(context.Background(), c,
+				condense.Input{Messages: msgs, Previous: previous, Max: 500, Count: count})
 			if err != nil {
 				t.Fatal(err)
 			}

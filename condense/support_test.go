@@ -50,7 +50,8 @@ func span(parts ...any) (msgs []chat.Message) {
 // digest is the text that Digest itself makes, without the guard.
 func digest(t *testing.T, previous string, limit int, parts ...any) string {
 	t.Helper()
-	out, err := condense.Digest{}.Condense(context.Background(), condense.Input{Messages: span(parts...), Previous: previous, Max: limit, Count: count})
+	out, err := condense.Digest{}.Condense(context.Background(),
+		condense.Input{Messages: span(parts...), Previous: previous, Max: limit, Count: count})
 	if err != nil {
 		t.Fatal(err)
 	}

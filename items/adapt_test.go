@@ -118,7 +118,8 @@ func TestSizeBounds(t *testing.T) {
 		for range 20 {
 			before := s.Size()
 			allowed := rapid.SampledFrom([]int{0, 1, 5000, 1 << 30}).Draw(t, "allowed")
-			got := s.Next(rapid.Float64Range(-1, 2).Draw(t, "complexity"), rapid.SampledFrom(states).Draw(t, "state"), allowed, 0)
+			got := s.Next(rapid.Float64Range(-1, 2).Draw(t, "complexity"), rapid.SampledFrom(states).Draw(t, "state"),
+				allowed, 0)
 			if allowed > 0 && got > allowed {
 				t.Fatalf("%d is beyond %d", got, allowed)
 			}
@@ -176,8 +177,10 @@ func TestSizesKeepAnyBounds(t *testing.T) {
 		base := float64(s.Base)
 		for range 20 {
 			before := s.Size()
-			got := s.Next(rapid.Float64Range(0, 1).Draw(t, "complexity"), rapid.SampledFrom([]State{StateGeneral, StateCoding}).Draw(t, "state"), 0, 0)
-			if n := float64(got); n > max(1, base*s.Sizing.Most) || n < math.Floor(base*s.Sizing.Least) || math.Abs(n-float64(before)) > max(1, base*s.Sizing.Step) {
+			got := s.Next(rapid.Float64Range(0, 1).Draw(t, "complexity"),
+				rapid.SampledFrom([]State{StateGeneral, StateCoding}).Draw(t, "state"), 0, 0)
+			if n := float64(got); n > max(1, base*s.Sizing.Most) || n < math.Floor(base*s.Sizing.Least) ||
+				math.Abs(n-float64(before)) > max(1, base*s.Sizing.Step) {
 				t.Fatalf("from %d to %d, %+v", before, got, s)
 			}
 		}

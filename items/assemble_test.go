@@ -20,7 +20,8 @@ func at(id int64, minutes int, content string) Item {
 // SPEC D4: three titled parts in the order of time; the second is left out when it
 // is empty.
 func TestAssembleText(t *testing.T) {
-	got := AssembleText([]Item{at(7, 7, "seven"), at(6, 6, "six")}, []Item{at(3, 3, "three"), at(1, 1, "one")}, "What now?")
+	got := AssembleText([]Item{at(7, 7, "seven"), at(6, 6, "six")}, []Item{at(3, 3, "three"), at(1, 1, "one")},
+		"What now?")
 	want := `# Recent Context
 [user] six
 
@@ -65,7 +66,8 @@ func TestAssembleHalves(t *testing.T) {
 		{"nothing recent", nil, relevant, 0, 0, 9},
 		{"a share of one's own", recent, relevant, 0.8, 7, 1},
 	} {
-		a := Assemble(c.recent, c.relevant, "q", AssembleOptions{MaxTokens: 107, RecentShare: c.share, Count: countFields})
+		a := Assemble(c.recent, c.relevant, "q", AssembleOptions{MaxTokens: 107, RecentShare: c.share,
+			Count: countFields})
 		if len(a.Recent) != c.n || len(a.Relevant) != c.m || a.Tokens > 107 {
 			t.Errorf("%s: %d recent, %d relevant, %d tokens", c.name, len(a.Recent), len(a.Relevant), a.Tokens)
 		}
@@ -86,7 +88,9 @@ func TestAssembleHalves(t *testing.T) {
 // SPEC D4: the newest item comes before what is relevant, however small the share.
 func TestAssembleKeepsTheNewest(t *testing.T) {
 	for _, share := range []float64{.01, .05, .2, .5} {
-		a := Assemble([]Item{at(1, 1, words(60)), at(2, 2, "the boss comes at noon")}, []Item{{ID: 9, Content: words(12)}, {ID: 8, Content: words(9)}, {ID: 7, Content: words(3)}, {ID: 6, Content: words(2)}, {ID: 5, Content: words(1)}}, "q",
+		a := Assemble([]Item{at(1, 1, words(60)), at(2, 2, "the boss comes at noon")},
+			[]Item{{ID: 9, Content: words(12)}, {ID: 8, Content: words(9)}, {ID: 7, Content: words(3)},
+				{ID: 6, Content: words(2)}, {ID: 5, Content: words(1)}}, "q",
 			AssembleOptions{MaxTokens: 40, RecentShare: share, Count: countFields})
 		if got := ids(a.Recent); len(got) != 1 || got[0] != 2 || clip.Elided(a.Text) || len(a.Relevant) == 0 {
 			t.Errorf("share %g: recent %v, relevant %v", share, got, ids(a.Relevant))
@@ -112,7 +116,8 @@ func BenchmarkAssembleMany(b *testing.B) {
 // SPEC D3: recall never repeats what the window shows.
 func TestAssembleRepeatsNothing(t *testing.T) {
 	recent := []Item{at(1, 1, "one"), at(2, 2, "two")}
-	a := Assemble(recent, []Item{at(2, 2, "two"), at(9, 0, "nine"), at(9, 0, "nine")}, "q", AssembleOptions{Count: countFields})
+	a := Assemble(recent, []Item{at(2, 2, "two"), at(9, 0, "nine"), at(9, 0, "nine")}, "q",
+		AssembleOptions{Count: countFields})
 	if diff := cmp.Diff([]int64{9}, ids(a.Relevant)); diff != "" {
 		t.Errorf("relevant (-want +got)\n%s", diff)
 	}
@@ -120,11 +125,14 @@ func TestAssembleRepeatsNothing(t *testing.T) {
 
 // SPEC D4, E2: the newest and the query are there, however large.
 func TestAssembleElidesWhatIsTooLarge(t *testing.T) {
-	a := Assemble([]Item{at(1, 1, "begin "+words(500)+" end")}, []Item{{ID: 9, Content: words(30)}}, "q", AssembleOptions{MaxTokens: 100, Count: countFields})
-	if a.Tokens > 100 || len(a.Recent) != 1 || !clip.Elided(a.Text) || !strings.Contains(a.Text, "[user] begin ") || len(a.Relevant) != 1 {
+	a := Assemble([]Item{at(1, 1, "begin "+words(500)+" end")}, []Item{{ID: 9, Content: words(30)}}, "q",
+		AssembleOptions{MaxTokens: 100, Count: countFields})
+	if a.Tokens > 100 || len(a.Recent) != 1 || !clip.Elided(a.Text) || !strings.Contains(a.Text, "[user] begin ") ||
+		len(a.Relevant) != 1 {
 		t.Errorf("%d tokens: %s", a.Tokens, a.Text)
 	}
-	a = Assemble([]Item{at(1, 1, "x")}, nil, "begin "+words(500)+" end", AssembleOptions{MaxTokens: 100, Count: countFields})
+	a = Assemble([]Item{at(1, 1, "x")}, nil, "begin "+words(500)+" end",
+		AssembleOptions{MaxTokens: 100, Count: countFields})
 	if a.Tokens > 100 || !strings.Contains(a.Text, "Query\nbegin ") || !strings.HasSuffix(a.Text, " end") {
 		t.Errorf("%d tokens: %s", a.Tokens, a.Text)
 	}

@@ -11,7 +11,8 @@ import (
 // SPEC D5, D6: a tracker and a sizer that were stored and resumed go on as if
 // nothing had happened.
 func TestResumedTrackersAndSizersGoOn(t *testing.T) {
-	texts := []string{"fine", "why?", "an error in the database", "```\ncode\n```", "find the api", "fix this bug, it failed", "implement the function"}
+	texts := []string{"fine", "why?", "an error in the database", "```\ncode\n```", "find the api",
+		"fix this bug, it failed", "implement the function"}
 	rapid.Check(t, func(t *rapid.T) {
 		var a, b Tracker
 		x, y := Sizer{Base: 1000}, Sizer{Base: 1000}
@@ -34,7 +35,8 @@ func TestResumedTrackersAndSizersGoOn(t *testing.T) {
 			if s, again := a.Observe(text), b.Observe(text); s != again || a.Complexity() != b.Complexity() {
 				t.Fatalf("%s %g, resumed %s %g", s, a.Complexity(), again, b.Complexity())
 			}
-			if n, again := x.Next(a.Complexity(), a.State(), 0, 0), y.Next(b.Complexity(), b.State(), 0, 0); n != again {
+			if n, again := x.Next(a.Complexity(), a.State(), 0, 0),
+				y.Next(b.Complexity(), b.State(), 0, 0); n != again {
 				t.Fatalf("size %d, resumed %d", n, again)
 			}
 		}

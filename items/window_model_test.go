@@ -51,7 +51,8 @@ func TestWindowIsTheDefinition(t *testing.T) {
 		now := noon
 		policy := rapid.SampledFrom([]Policy{ByRelevance, ByAge}).Draw(t, "policy")
 		tokens, items := rapid.IntRange(1, 60).Draw(t, "tokens"), rapid.IntRange(1, 12).Draw(t, "items")
-		w := New(Options{Policy: policy, MaxTokens: tokens, MaxItems: items, Count: countFields, NoAutoFlags: true, Now: func() time.Time { return now }})
+		w := New(Options{Policy: policy, MaxTokens: tokens, MaxItems: items, Count: countFields, NoAutoFlags: true,
+			Now: func() time.Time { return now }})
 		m := naive{policy: policy, tokens: tokens, maxItems: items}
 		agree := func(what string, evicted []Item, want []int64) {
 			if err := w.Check(); err != nil {
@@ -98,8 +99,10 @@ func TestWindowIsTheDefinition(t *testing.T) {
 				it := Item{
 					Content: words(rapid.IntRange(0, tokens+5).Draw(t, "words")),
 					Time:    now.Add(-time.Duration(rapid.IntRange(0, 100).Draw(t, "age")) * time.Hour),
-					Source:  rapid.SampledFrom([]Source{SourceUser, SourceAssistant, SourceTool, SourceError}).Draw(t, "source"),
-					Flags:   rapid.SliceOfN(rapid.SampledFrom([]Flag{FlagCode, FlagError, FlagStarred, "own"}), 0, 3).Draw(t, "flags"),
+					Source: rapid.SampledFrom([]Source{SourceUser, SourceAssistant, SourceTool, SourceError}).Draw(t,
+						"source"),
+					Flags: rapid.SliceOfN(rapid.SampledFrom([]Flag{FlagCode, FlagError, FlagStarred, "own"}), 0,
+						3).Draw(t, "flags"),
 				}
 				if rapid.Bool().Draw(t, "embedded") {
 					it.Embedding = []float32{float32(rapid.IntRange(-2, 2).Draw(t, "x")), 1}

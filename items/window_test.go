@@ -228,7 +228,8 @@ func TestOversizedItemIsElidedNotDropped(t *testing.T) {
 	if !ok || it.Full != whole || it.Whole() != whole || it.Tokens > 50 || it.Tokens != countFields(it.Content) {
 		t.Errorf("%d tokens: %.200q", it.Tokens, it.Content)
 	}
-	if !strings.HasPrefix(it.Content, "begin ") || !strings.HasSuffix(it.Content, " end") || !clip.Elided(it.Content) || !strings.Contains(it.Content, "item 3 of the history") {
+	if !strings.HasPrefix(it.Content, "begin ") || !strings.HasSuffix(it.Content, " end") || !clip.Elided(it.Content) ||
+		!strings.Contains(it.Content, "item 3 of the history") {
 		t.Errorf("content %q", it.Content)
 	}
 	// Smaller limits elide from the whole, and evict at once.
@@ -320,7 +321,8 @@ func TestItemScripts(t *testing.T) {
 				w = newTestItems(Options{Policy: Policy(f[1]), MaxTokens: num(2), MaxItems: num(3), NoAutoFlags: true})
 				continue
 			case "add":
-				it := Item{Source: Source(f[1]), Content: words(num(2)), Time: noon.Add(-time.Duration(num(3)) * time.Hour)}
+				it := Item{Source: Source(f[1]), Content: words(num(2)),
+					Time: noon.Add(-time.Duration(num(3)) * time.Hour)}
 				for _, flag := range f[min(4, len(f)):] {
 					it.Flags = append(it.Flags, Flag(flag))
 				}

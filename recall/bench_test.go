@@ -37,7 +37,8 @@ func BenchmarkRecall(b *testing.B) {
 			for range 40 {
 				fmt.Fprintf(&text, "w%dx ", zipf.Uint64())
 			}
-			m := Message{Conversation: "c", Block: fmt.Sprint(i), Role: []string{"user", "assistant"}[i%2], Text: text.String(), Time: when}
+			m := Message{Conversation: "c", Block: fmt.Sprint(i), Role: []string{"user", "assistant"}[i%2],
+				Text: text.String(), Time: when}
 			if err := s.Add(b.Context(), []Message{m}); err != nil {
 				b.Fatal(err)
 			}
@@ -50,7 +51,8 @@ func BenchmarkRecall(b *testing.B) {
 			b.ReportAllocs()
 			b.ReportMetric(float64(s.Bytes())/float64(n), "B/passage")
 			for b.Loop() {
-				if _, err := s.Recall(b.Context(), "what about w5x w40x w300x w2000x in March?", RecallOptions{Floor: -1}); err != nil {
+				if _, err := s.Recall(b.Context(), "what about w5x w40x w300x w2000x in March?",
+					RecallOptions{Floor: -1}); err != nil {
 					b.Fatal(err)
 				}
 			}

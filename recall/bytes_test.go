@@ -24,13 +24,15 @@ func TestBytesAreThoseOfTheHeap(t *testing.T) {
 	}
 	var talks []string
 	for i := range 400 {
-		talks = append(talks, fmt.Sprintf("number %d of the %dth letter to Lisbon, with the %dth dog\n", i, i*7919%1009, i*104729%997))
+		talks = append(talks, fmt.Sprintf("number %d of the %dth letter to Lisbon, with the %dth dog\n", i, i*7919%1009,
+			i*104729%997))
 	}
 	before := heap()
 	s := NewScope(Options{Model: &bags{}, Count: func(text string) int { return len(text)/4 + 1 }})
 	when := monday
 	for i := range 8000 {
-		m := Message{Conversation: "c", Block: fmt.Sprint(i), Ref: fmt.Sprintf("%036d", i), Role: []string{"user", "assistant"}[i%2], Time: when}
+		m := Message{Conversation: "c", Block: fmt.Sprint(i), Ref: fmt.Sprintf("%036d", i),
+			Role: []string{"user", "assistant"}[i%2], Time: when}
 		m.Text = strings.Join(talks[i%300:i%300+1+i%2*16], "")
 		if err := s.Add(t.Context(), []Message{m}); err != nil {
 			t.Fatal(err)

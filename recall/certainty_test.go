@@ -49,7 +49,8 @@ func TestALineIsLessEvidenceForAnOrder(t *testing.T) {
 			got, below := c.certainty, c.certainty
 			got.trust(lineSure, order)
 			if got.sure < lineSure || got.allowance(4096) != want {
-				t.Errorf("%s, order %t: %d tokens, sure of %.2f, want %d", name, order, got.allowance(4096), got.sure, want)
+				t.Errorf("%s, order %t: %d tokens, sure of %.2f, want %d", name, order, got.allowance(4096), got.sure,
+					want)
 			}
 			if below.trust(lineSure-.01, order); below != c.certainty {
 				t.Errorf("%s, order %t: %+v, want %+v", name, order, below, c.certainty)

@@ -70,7 +70,8 @@ func openPostgres(t testing.TB, url string) *postgres.Store {
 func long(name string, sentences int) string {
 	var b strings.Builder
 	for i := range sentences {
-		fmt.Fprintf(&b, "In sentence %d of %s somebody tells number %d about the weather in the mountains. ", i, name, i*i)
+		fmt.Fprintf(&b, "In sentence %d of %s somebody tells number %d about the weather in the mountains. ", i, name,
+			i*i)
 	}
 	return b.String()
 }
@@ -81,7 +82,8 @@ func TestServersEmbedEveryMessageOnce(t *testing.T) {
 	url := pgtest.URL(t)
 	stores := []*postgres.Store{openPostgres(t, url), openPostgres(t, url)}
 	for _, name := range []string{"one", "two"} { // the last message has more passages than are embedded at once
-		apply(t, stores[0], timeline.Local, timeline.Change{Conversation: name, Project: "p"}, append(remarks(name, 20), long(name, 900))...)
+		apply(t, stores[0], timeline.Local, timeline.Change{Conversation: name, Project: "p"},
+			append(remarks(name, 20), long(name, 900))...)
 	}
 	apply(t, stores[0], "team", timeline.Change{Conversation: "one"}, remarks("team", 20)...)
 	model := newTallying()

@@ -15,7 +15,8 @@ func TestConversationsThatAreNearComeFirst(t *testing.T) {
 			if i == 3 {
 				text = "The deadline of my project is on " + day + "."
 			}
-			out = append(out, Message{Conversation: conversation, Session: fmt.Sprint(i), Block: conversation + fmt.Sprint(i), Role: "user", Time: monday, Text: text})
+			out = append(out, Message{Conversation: conversation, Session: fmt.Sprint(i),
+				Block: conversation + fmt.Sprint(i), Role: "user", Time: monday, Text: text})
 		}
 		return out
 	}
@@ -44,7 +45,11 @@ func TestConversationsThatAreNearComeFirst(t *testing.T) {
 		t.Errorf("the test shows nothing: %s comes first without the stage", got)
 	}
 	// What must not be shown says nothing about its conversation.
-	r := find(t, scopeOf(t, Options{}, messages), query, RecallOptions{Directives: -1, Exclude: func(block string) bool { return strings.HasPrefix(block, "boat") && block != "boat3" }})
+	r := find(t, scopeOf(t, Options{}, messages), query,
+		RecallOptions{Directives: -1, Exclude: func(block string) bool {
+			return strings.HasPrefix(block, "boat") &&
+				block != "boat3"
+		}})
 	scores := map[string]float64{}
 	for _, p := range r.Passages {
 		scores[p.Block] = p.Score

@@ -65,7 +65,8 @@ func TestNothingIsRelativeWithoutAClock(t *testing.T) {
 }
 
 func TestDatesInTheQueryDecide(t *testing.T) {
-	s := scopeOf(t, Options{}, talk("Ann: the concert was wonderful tonight\n\n\n\n\n\nAnn: the concert was wonderful again"))
+	s := scopeOf(t, Options{},
+		talk("Ann: the concert was wonderful tonight\n\n\n\n\n\nAnn: the concert was wonderful again"))
 	if got := best(find(t, s, "How was the concert in May?", RecallOptions{})); got != "1" {
 		t.Errorf("May: %s", got)
 	}

@@ -51,7 +51,8 @@ func TestSearchOnDemandEmbedsWhatItNeedsMost(t *testing.T) {
 		if got := len(model.texts) - 1; got != firstBatch || int(st.Made) != firstBatch { // and the query
 			t.Errorf("round %d: %d passages were embedded, want %d", round, got, firstBatch)
 		}
-		if n := len(slices.DeleteFunc(slices.Clone(model.texts), func(s string) bool { return !strings.Contains(s, "bicycle of") })); round == 0 && n != firstBatch {
+		if n := len(slices.DeleteFunc(slices.Clone(model.texts),
+			func(s string) bool { return !strings.Contains(s, "bicycle of") })); round == 0 && n != firstBatch {
 			t.Errorf("the first round embedded %d that match, want %d: %q", n, firstBatch, model.texts)
 		}
 		if made += firstBatch; st.Embedded != made || st.Passages != 300 {
@@ -107,7 +108,8 @@ type far struct {
 	once sync.Once
 }
 
-func (f *far) Messages(ctx context.Context, tenant string, head timeline.Place, first, last int64, bare bool, visit func(*timeline.Entry) error) error {
+func (f *far) Messages(ctx context.Context, tenant string, head timeline.Place, first, last int64, bare bool,
+	visit func(*timeline.Entry) error) error {
 	f.once.Do(func() { time.Sleep(f.wait) })
 	return f.Store.Messages(ctx, tenant, head, first, last, bare, visit)
 }
@@ -133,15 +135,19 @@ func TestSearchOnDemandEndsInTimeOnABusyMachine(t *testing.T) {
 			for i := range 50 {
 				say(t, store, "c", fmt.Sprintf("The bicycle of neighbour %d has a basket and a bell.", i))
 			}
-			l := NewLibrary(&far{Store: store, wait: tc.read}, LibraryOptions{Model: &busy{counting{name: "a"}, tc.each}, OnDemand: time.Second, Report: func(err error) { t.Error(err) }})
+			l := NewLibrary(&far{Store: store, wait: tc.read},
+				LibraryOptions{Model: &busy{counting{name: "a"}, tc.each}, OnDemand: time.Second,
+					Report: func(err error) { t.Error(err) }})
 			defer l.Close()
 			began := time.Now()
-			r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "Which bicycle has a bell?", RecallOptions{})
+			r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"},
+				"Which bicycle has a bell?", RecallOptions{})
 			if err != nil || len(r.Passages) == 0 {
 				t.Fatal(err, r)
 			}
 			if took := time.Since(began); took != tc.took || int(l.Stats().Made) != tc.made {
-				t.Errorf("%v a vector, %v to read: it took %v and made %d vectors, want %v and %d", tc.each, tc.read, took, l.Stats().Made, tc.took, tc.made)
+				t.Errorf("%v a vector, %v to read: it took %v and made %d vectors, want %v and %d", tc.each, tc.read,
+					took, l.Stats().Made, tc.took, tc.made)
 			}
 		})
 	}
@@ -155,12 +161,15 @@ func TestSearchOnDemandGoesOnBesideALongMessage(t *testing.T) {
 		for i := range 20 {
 			say(t, store, "c", fmt.Sprintf("The bicycle of neighbour %d has a basket.", i))
 		}
-		say(t, store, "c", strings.Repeat("The bicycle with a bell and another bell stands at the wall of the old house near the river. ", 400))
+		say(t, store, "c",
+			strings.Repeat("The bicycle with a bell and another bell stands at the wall of the old house near the river. ", 400))
 		search := func(within time.Duration) LibraryStats {
-			l := NewLibrary(store, LibraryOptions{Model: &busy{counting{name: "a"}, 40 * time.Millisecond}, OnDemand: within, Report: func(err error) { t.Error(err) }})
+			l := NewLibrary(store, LibraryOptions{Model: &busy{counting{name: "a"}, 40 * time.Millisecond},
+				OnDemand: within, Report: func(err error) { t.Error(err) }})
 			defer l.Close()
 			began := time.Now()
-			if _, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "Which bicycle has a bell?", RecallOptions{}); err != nil || time.Since(began) > within {
+			if _, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"},
+				"Which bicycle has a bell?", RecallOptions{}); err != nil || time.Since(began) > within {
 				t.Fatal(err, time.Since(began))
 			}
 			return l.Stats()
@@ -180,9 +189,11 @@ func TestSearchOnDemandGoesByWordsIfTheModelFails(t *testing.T) {
 	defer store.Close()
 	say(t, store, "c", "The new bicycle has a basket and a bell.")
 	var reported []error
-	l := NewLibrary(store, LibraryOptions{Model: &failing{}, OnDemand: time.Hour, Report: func(err error) { reported = append(reported, err) }})
+	l := NewLibrary(store, LibraryOptions{Model: &failing{}, OnDemand: time.Hour,
+		Report: func(err error) { reported = append(reported, err) }})
 	defer l.Close()
-	r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "bicycle with a bell", RecallOptions{})
+	r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "bicycle with a bell",
+		RecallOptions{})
 	if err != nil || len(r.Passages) != 1 || r.Mode != Keyword || len(reported) == 0 {
 		t.Errorf("%+v, %v, reported %v", r, err, reported)
 	}

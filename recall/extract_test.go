@@ -31,8 +31,10 @@ func TestAnExtractHasTheMessagesThatItWasMadeOf(t *testing.T) {
 			if rapid.Bool().Draw(r, "says nothing") {
 				continue
 			}
-			m := Message{Block: blockAt(trunk, depth), Ref: text.Draw(r, "ref"), Role: text.Draw(r, "role"), Name: text.Draw(r, "name"), Text: text.Draw(r, "text"),
-				Tools: list.Draw(r, "tools"), Given: list.Draw(r, "given"), Content: timeline.HashOf([]byte(fmt.Sprint(depth)))}
+			m := Message{Block: blockAt(trunk, depth), Ref: text.Draw(r, "ref"), Role: text.Draw(r, "role"),
+				Name: text.Draw(r, "name"), Text: text.Draw(r, "text"),
+				Tools: list.Draw(r, "tools"), Given: list.Draw(r, "given"),
+				Content: timeline.HashOf([]byte(fmt.Sprint(depth)))}
 			if rapid.Bool().Draw(r, "has a time") {
 				m.Time = time.UnixMicro(rapid.Int64Range(-1<<50, 1<<52).Draw(r, "time")).UTC()
 			}
@@ -77,7 +79,8 @@ func TestAnExtractWithAFalseCountTakesLittleMemory(t *testing.T) {
 
 func FuzzExtractsAreRead(f *testing.F) {
 	whole, err := s2.Decode(nil, makeExtract(1, []Message{
-		{Block: blockAt(1, 1), Role: "user", Text: "Which port?", Time: time.Unix(1, 0)}, {Block: blockAt(1, 3), Role: "tool", Name: "ls", Given: []string{"a", "b"}},
+		{Block: blockAt(1, 1), Role: "user", Text: "Which port?", Time: time.Unix(1, 0)},
+		{Block: blockAt(1, 3), Role: "tool", Name: "ls", Given: []string{"a", "b"}},
 	}))
 	if err != nil {
 		f.Fatal(err)
@@ -127,7 +130,8 @@ func TestExtractsHaveTheWordsOfTheirKind(t *testing.T) {
 		`{"role":"user","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"Bees of the world"}},{"type":"image","source":{"type":"url","url":"https://example.com/bee.png"}}]}`,
 		`{"role":"assistant","content":"Two hives."}`,
 	} {
-		e := timeline.Entry{Place: timeline.Place{Trunk: 1, Depth: int64(i + 1)}, Message: timeline.Message{Format: "anthropic", Role: "user", Raw: []byte(raw)}}
+		e := timeline.Entry{Place: timeline.Place{Trunk: 1, Depth: int64(i + 1)},
+			Message: timeline.Message{Format: "anthropic", Role: "user", Raw: []byte(raw)}}
 		m, ok := r.Read(&e)
 		if !ok {
 			t.Fatalf("%s says nothing", raw)

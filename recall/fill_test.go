@@ -64,7 +64,8 @@ func TestFillEmbedsWhatSearchesNeed(t *testing.T) {
 	searching := func() (made int64, unembedded int) {
 		l := NewLibrary(store, LibraryOptions{Model: &counting{name: "a"}, OnDemand: 1})
 		defer l.Close()
-		if _, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "new", Reach: ReachUser}, "mountains", RecallOptions{}); err != nil {
+		if _, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "new", Reach: ReachUser},
+			"mountains", RecallOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		st := l.Stats()
@@ -86,7 +87,8 @@ func TestFillEmbedsAllTenants(t *testing.T) {
 	apply(t, store, "a", timeline.Change{Conversation: "c", Now: monday}, remarks("a", 5)...)
 	apply(t, store, "b", timeline.Change{Conversation: "c", Now: monday.Add(time.Hour)}, remarks("b", 5)...)
 	model := &noting{counting: counting{name: "a"}}
-	f := &filler{store: store, o: FillOptions{Model: model, Tenants: tenants("a", "b"), Settle: -1}, filled: map[fillKey]filled{}}
+	f := &filler{store: store, o: FillOptions{Model: model, Tenants: tenants("a", "b"), Settle: -1},
+		filled: map[fillKey]filled{}}
 	for range 2 { // the second look finds nothing to do
 		if err := f.look(t.Context()); err != nil {
 			t.Fatal(err)
@@ -108,7 +110,8 @@ func TestFillWaitsUntilAConversationSettles(t *testing.T) {
 	defer store.Close()
 	say(t, store, "c", remarks("c", 3)...)
 	model := &counting{name: "a"}
-	f := &filler{store: store, o: FillOptions{Model: model, Tenants: tenants(timeline.Local), Settle: 1<<63 - 1}, filled: map[fillKey]filled{}}
+	f := &filler{store: store, o: FillOptions{Model: model, Tenants: tenants(timeline.Local), Settle: 1<<63 - 1},
+		filled: map[fillKey]filled{}}
 	if err := f.look(t.Context()); err != nil || model.texts.Load() != 0 {
 		t.Errorf("%v, %d texts were embedded, want none", err, model.texts.Load())
 	}
@@ -127,11 +130,12 @@ func TestFillGoesOnAfterAFailure(t *testing.T) {
 	model := &picky{counting: counting{name: "a"}}
 	var mu sync.Mutex
 	var reported []string
-	filling(t, store, FillOptions{Model: model, Tenants: tenants(timeline.Local), Every: time.Millisecond, Settle: -1, Report: func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		reported = append(reported, err.Error())
-	}})
+	filling(t, store, FillOptions{Model: model, Tenants: tenants(timeline.Local), Every: time.Millisecond, Settle: -1,
+		Report: func(err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			reported = append(reported, err.Error())
+		}})
 	await(t, "the good ones are embedded and the bad one is reported", func() bool {
 		mu.Lock()
 		defer mu.Unlock()

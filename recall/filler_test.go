@@ -48,7 +48,8 @@ var (
 	// fillerKinds make a line about drawing and painting, the number of which is n.
 	fillerKinds = map[string]func(r *rand.Rand, n int) string{
 		"log": func(r *rand.Rand, n int) string {
-			return fmt.Sprintf("%s %s %s_%d in %d ms", []string{"INFO ", "DEBUG"}[r.IntN(2)], pick(r, fillerVerbs), pick(r, fillerNouns), n, r.IntN(900))
+			return fmt.Sprintf("%s %s %s_%d in %d ms", []string{"INFO ", "DEBUG"}[r.IntN(2)], pick(r, fillerVerbs),
+				pick(r, fillerNouns), n, r.IntN(900))
 		},
 		"code": func(r *rand.Rand, n int) string {
 			a, b := pick(r, fillerNouns), pick(r, fillerNouns)
@@ -68,9 +69,11 @@ var (
 		"prose": func(r *rand.Rand, n int) string {
 			switch r.IntN(3) {
 			case 0:
-				return fmt.Sprintf("%s %s the %s beside the %s.", pick(r, fillerNames), pick(r, fillerVerbs), pick(r, fillerNouns), pick(r, fillerNouns))
+				return fmt.Sprintf("%s %s the %s beside the %s.", pick(r, fillerNames), pick(r, fillerVerbs),
+					pick(r, fillerNouns), pick(r, fillerNouns))
 			case 1:
-				return fmt.Sprintf("The %s in room %d looks better than the %s.", pick(r, fillerNouns), r.IntN(40), pick(r, fillerNouns))
+				return fmt.Sprintf("The %s in room %d looks better than the %s.", pick(r, fillerNouns), r.IntN(40),
+					pick(r, fillerNouns))
 			}
 			return fmt.Sprintf("%s asked about the %s once more.", pick(r, fillerNames), pick(r, fillerNouns))
 		},
@@ -119,7 +122,8 @@ func fillerTalk(facts []hidden, seed uint64) (out []Message) {
 	for i, f := range facts {
 		style := []string{"result", "paste", "reply"}[i%3]
 		add(Message{Role: "user", Text: fmt.Sprintf("Go on with the %s, please.", pick(r, fillerNouns))})
-		add(Message{Role: "assistant", Text: fmt.Sprintf("I look at the %s now.", pick(r, fillerNouns)), Tools: []string{"Bash show " + pick(r, fillerNouns)}})
+		add(Message{Role: "assistant", Text: fmt.Sprintf("I look at the %s now.", pick(r, fillerNouns)),
+			Tools: []string{"Bash show " + pick(r, fillerNouns)}})
 		add(amongFiller(r, f.Kind, style, 60, f.Line))
 	}
 	return out
@@ -172,7 +176,8 @@ func TestAFactAmongFillerIsFound(t *testing.T) {
 	}
 	t.Logf("of %d: %v; what was never said brings something %d times", asked, found, foreign)
 	for _, budget := range []int{512, 2048} {
-		if words, both := found[fmt.Sprint("keyword at ", budget)], found[fmt.Sprint("hybrid at ", budget)]; both < words-2 {
+		if words, both := found[fmt.Sprint("keyword at ", budget)],
+			found[fmt.Sprint("hybrid at ", budget)]; both < words-2 {
 			t.Errorf("%d of %d are found in %d tokens, %d by words alone", both, asked, budget, words)
 		}
 	}
@@ -218,7 +223,8 @@ func TestGoingOnIsAboutNoLine(t *testing.T) {
 			tokens := find(t, s, p.Ask, RecallOptions{Budget: 2048}).Tokens
 			switch {
 			case p.Kind == "names" && !tools && tokens > someTokens, p.Kind != "names" && line >= lineSure:
-				t.Errorf("%s: %q brings %d tokens, a line has %.2f of it (tools: %t)", p.Half, p.Ask, tokens, line, tools)
+				t.Errorf("%s: %q brings %d tokens, a line has %.2f of it (tools: %t)", p.Half, p.Ask, tokens, line,
+					tools)
 			case tokens > 0:
 				t.Logf("%s: %q brings %d tokens, a line has %.2f of it (tools: %t)", p.Half, p.Ask, tokens, line, tools)
 			}

@@ -16,7 +16,8 @@ import (
 )
 
 func item(text string) timeline.Message {
-	return timeline.Message{Identity: timeline.TextIdentity("user", text), Raw: []byte(text), Format: timeline.FormatItem, Role: "user", Time: monday}
+	return timeline.Message{Identity: timeline.TextIdentity("user", text), Raw: []byte(text),
+		Format: timeline.FormatItem, Role: "user", Time: monday}
 }
 
 // apply makes a change of texts.
@@ -51,7 +52,8 @@ func shown(t testing.TB, l *Library, w Where) string {
 	if w.Tenant == "" {
 		w.Tenant = timeline.Local
 	}
-	r, err := l.Recall(t.Context(), w, "common", RecallOptions{Floor: -1, Top: -1, Budget: 1 << 16, Mode: Keyword, Directives: -1})
+	r, err := l.Recall(t.Context(), w, "common", RecallOptions{Floor: -1, Top: -1, Budget: 1 << 16, Mode: Keyword,
+		Directives: -1})
 	if err != nil {
 		return err.Error()
 	}
@@ -90,7 +92,8 @@ type counted struct {
 	read int
 }
 
-func (c *counted) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
+func (c *counted) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool,
+	visit func(*timeline.Entry) error) error {
 	return c.Store.Messages(ctx, tenant, to, first, last, hashes, func(e *timeline.Entry) error {
 		if !hashes {
 			c.read++
@@ -137,19 +140,23 @@ func TestScopesFollowTheirConversation(t *testing.T) {
 	if got := shown(t, l, w); !strings.Contains(got, "301=new") || store.read != 301 {
 		t.Errorf("read %d, found %s", store.read, got)
 	}
-	branch := apply(t, store, timeline.Local, timeline.Change{Conversation: "c", At: first.Places[294]}, matters("other", "more")...)
+	branch := apply(t, store, timeline.Local, timeline.Change{Conversation: "c", At: first.Places[294]},
+		matters("other", "more")...)
 	got := shown(t, l, w)
-	if strings.Contains(got, "m296") || strings.Contains(got, "=new") || !strings.Contains(got, "296=other 297=more") || strings.Count(got, "=") != 297 {
+	if strings.Contains(got, "m296") || strings.Contains(got, "=new") || !strings.Contains(got, "296=other 297=more") ||
+		strings.Count(got, "=") != 297 {
 		t.Errorf("found %s", got)
 	}
 	if store.read > 301+2+leadIn {
 		t.Errorf("read %d", store.read)
 	}
 	// The other branch is still there, at its place.
-	if got := shown(t, l, Where{Conversation: "c", At: first.Places[299]}); strings.Contains(got, "other") || strings.Count(got, "=") != 300 {
+	if got := shown(t, l, Where{Conversation: "c", At: first.Places[299]}); strings.Contains(got, "other") ||
+		strings.Count(got, "=") != 300 {
 		t.Errorf("found %s", got)
 	}
-	if got := shown(t, l, Where{Conversation: "c", At: branch.Places[0]}); !strings.Contains(got, "296=other") || strings.Contains(got, "more") {
+	if got := shown(t, l, Where{Conversation: "c", At: branch.Places[0]}); !strings.Contains(got, "296=other") ||
+		strings.Contains(got, "more") {
 		t.Errorf("found %s", got)
 	}
 	if n := l.Stats().Scopes; n != 1 {
@@ -175,7 +182,8 @@ func TestScopesReachAsFarAsTheyAreAsked(t *testing.T) {
 	defer store.Close()
 	say(t, store, "old", matters("old")...)
 	apply(t, store, timeline.Local, timeline.Change{Conversation: "mid", Continues: "old"}, matters("mid")...)
-	apply(t, store, timeline.Local, timeline.Change{Conversation: "c", Continues: "mid", Project: "p"}, matters("own")...)
+	apply(t, store, timeline.Local, timeline.Change{Conversation: "c", Continues: "mid", Project: "p"},
+		matters("own")...)
 	apply(t, store, timeline.Local, timeline.Change{Conversation: "d", Project: "p"}, matters("same project")...)
 	apply(t, store, timeline.Local, timeline.Change{Conversation: "e", Project: "q"}, matters("other project")...)
 	apply(t, store, "other", timeline.Change{Conversation: "c", Project: "p"}, matters("other tenant")...)
@@ -208,7 +216,8 @@ func TestScopesAreTheHistory(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		store := memory.New()
 		defer store.Close()
-		l := NewLibrary(store, LibraryOptions{Count: func(text string) int { return len(text)/4 + 1 }, Memory: int64(rapid.SampledFrom([]int{1, 1 << 30}).Draw(r, "memory"))})
+		l := NewLibrary(store, LibraryOptions{Count: func(text string) int { return len(text)/4 + 1 },
+			Memory: int64(rapid.SampledFrom([]int{1, 1 << 30}).Draw(r, "memory"))})
 		defer l.Close()
 		places := []timeline.Place{{}}
 		n, clock := 0, monday
@@ -217,7 +226,8 @@ func TestScopesAreTheHistory(t *testing.T) {
 			"say": func(r *rapid.T) {
 				clock = clock.Add(time.Second)
 				c := timeline.Change{Conversation: name(), Now: clock}
-				if now, err := store.Conversation(t.Context(), timeline.Local, c.Conversation); err == nil && rapid.Bool().Draw(r, "goes on") {
+				if now, err := store.Conversation(t.Context(), timeline.Local, c.Conversation); err == nil &&
+					rapid.Bool().Draw(r, "goes on") {
 					c.At = now.Head
 				} else {
 					c.At = rapid.SampledFrom(places).Draw(r, "at")
@@ -240,7 +250,8 @@ func TestScopesAreTheHistory(t *testing.T) {
 				}
 			},
 			"": func(r *rapid.T) {
-				w := Where{Tenant: timeline.Local, Conversation: name(), Reach: rapid.SampledFrom([]Reach{ReachConversation, ReachProject, ReachUser}).Draw(r, "reach")}
+				w := Where{Tenant: timeline.Local, Conversation: name(),
+					Reach: rapid.SampledFrom([]Reach{ReachConversation, ReachProject, ReachUser}).Draw(r, "reach")}
 				if got, want := shown(t, l, w), expected(t, store, w); got != want {
 					r.Fatalf("%+v: %q, want %q", w, got, want)
 				}
@@ -268,7 +279,8 @@ func expected(t *testing.T, store timeline.Store, w Where) string {
 		t.Fatal(err)
 	}
 	for _, c := range all {
-		if !slices.Contains(names, c.Name) && (w.Reach == ReachUser || w.Reach == ReachProject && own.Project != "" && c.Project == own.Project) {
+		if !slices.Contains(names, c.Name) && (w.Reach == ReachUser ||
+			w.Reach == ReachProject && own.Project != "" && c.Project == own.Project) {
 			names = append(names, c.Name)
 		}
 	}

@@ -123,7 +123,8 @@ func BenchmarkFirstSearch(b *testing.B) {
 		for k := range 120 {
 			fmt.Fprintf(&file, `%6d→\treturn frames.Count(hive%d, %d) // honey of row %d\n`, k, i, k*k%97, i*k%1009)
 		}
-		said[i] = fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}`, i-1, file.String())
+		said[i] = fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}`,
+			i-1, file.String())
 	}
 	sayWork(b, store, "c", said)
 	w := Where{Tenant: timeline.Local, Conversation: "c"}

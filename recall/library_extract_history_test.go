@@ -42,7 +42,8 @@ func TestExtractsChangeNoResult(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		tenant++
 		h := &extractHistory{T: r, tenant: fmt.Sprint("t", tenant), places: []timeline.Place{{}}, n: &n, clock: &clock}
-		options := LibraryOptions{Count: func(text string) int { return len(text)/4 + 1 }, Report: func(err error) { t.Error(err) }}
+		options := LibraryOptions{Count: func(text string) int { return len(text)/4 + 1 },
+			Report: func(err error) { t.Error(err) }}
 		live, plain := NewLibrary(store, options), NewLibrary(hiding{store}, options)
 		defer live.Close()
 		defer plain.Close()
@@ -107,7 +108,8 @@ func (h *extractHistory) say(store timeline.Store) {
 		c.At = now.Head
 	}
 	if err == nil && rapid.IntRange(0, 5).Draw(h.T, "private") == 0 {
-		if _, err := store.Apply(h.Context(), h.tenant, now.PrivateChange(rapid.Bool().Draw(h.T, "is private"), *h.clock)); err != nil {
+		if _, err := store.Apply(h.Context(), h.tenant, now.PrivateChange(rapid.Bool().Draw(h.T, "is private"),
+			*h.clock)); err != nil {
 			h.Fatal(err)
 		}
 	}
@@ -151,13 +153,16 @@ func (h *extractHistory) delete(store timeline.Store) {
 func (h *extractHistory) message() timeline.Message {
 	*h.n++
 	n := *h.n
-	m := timeline.Message{Format: timeline.FormatAnthropic, Role: "user", Ref: fmt.Sprint("r", n), Time: h.clock.Add(time.Duration(n%11*n) * time.Minute)}
+	m := timeline.Message{Format: timeline.FormatAnthropic, Role: "user", Ref: fmt.Sprint("r", n),
+		Time: h.clock.Add(time.Duration(n%11*n) * time.Minute)}
 	raw := ""
 	switch n * 7919 % 13 % 7 {
 	case 0:
 		raw = fmt.Sprintf(`{"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":"/common/%d"}}]}`, n%5, n)
 	case 1, 2:
-		raw = fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"common result %d"}]}`, n%5, n)
+		raw = fmt.Sprintf(
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"common result %d"}]}`, n%5,
+			n)
 	case 3:
 		raw = `{"role":"assistant","content":[]}`
 		m.Time = time.Time{}
@@ -174,7 +179,8 @@ func (h *extractHistory) message() timeline.Message {
 
 // where returns a part of the history, of a conversation as a whole or up to a place.
 func (h *extractHistory) where() Where {
-	w := Where{Tenant: h.tenant, Conversation: h.name(), Reach: rapid.SampledFrom([]Reach{ReachConversation, ReachProject, ReachUser}).Draw(h.T, "reach")}
+	w := Where{Tenant: h.tenant, Conversation: h.name(),
+		Reach: rapid.SampledFrom([]Reach{ReachConversation, ReachProject, ReachUser}).Draw(h.T, "reach")}
 	if rapid.IntRange(0, 2).Draw(h.T, "at a place") == 0 {
 		w.At = rapid.SampledFrom(h.places).Draw(h.T, "place")
 	}

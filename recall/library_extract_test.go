@@ -31,7 +31,8 @@ func (x *extracting) Conversations(ctx context.Context, tenant string) ([]timeli
 	return x.Store.Conversations(ctx, tenant)
 }
 
-func (x *extracting) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
+func (x *extracting) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool,
+	visit func(*timeline.Entry) error) error {
 	return x.Store.Messages(ctx, tenant, to, first, last, hashes, func(e *timeline.Entry) error {
 		if !hashes {
 			x.read.Add(1)
@@ -78,9 +79,12 @@ func hives(n int) (said []string) {
 		case 0:
 			said = append(said, fmt.Sprintf(`{"role":"user","content":"Please look at hive %d, always with care."}`, i))
 		case 1:
-			said = append(said, fmt.Sprintf(`{"role":"assistant","content":[{"type":"text","text":"I look at it."},{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":"/hives/%d"}}]}`, i, i))
+			said = append(said,
+				fmt.Sprintf(`{"role":"assistant","content":[{"type":"text","text":"I look at it."},{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":"/hives/%d"}}]}`, i, i))
 		case 2:
-			said = append(said, fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}`, i-1, strings.Repeat(fmt.Sprintf("frame %d of bees and honey\\n", i), 5)))
+			said = append(said,
+				fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}`,
+					i-1, strings.Repeat(fmt.Sprintf("frame %d of bees and honey\\n", i), 5)))
 		default:
 			said = append(said, fmt.Sprintf(`{"role":"assistant","content":"There are %d bees in it."}`, i*31))
 		}
@@ -96,7 +100,8 @@ func sayWork(t testing.TB, store timeline.Store, name string, said []string) tim
 	}
 	c := timeline.Change{Conversation: name, At: at, Now: time.Unix(1_700_000_000, 0).UTC()}
 	for _, raw := range said {
-		c.Messages = append(c.Messages, timeline.Message{Identity: timeline.HashOf([]byte(raw)), Raw: []byte(raw), Format: timeline.FormatAnthropic, Role: "user", Time: time.Unix(1_700_000_000, 0).UTC()})
+		c.Messages = append(c.Messages, timeline.Message{Identity: timeline.HashOf([]byte(raw)), Raw: []byte(raw),
+			Format: timeline.FormatAnthropic, Role: "user", Time: time.Unix(1_700_000_000, 0).UTC()})
 	}
 	a, err := store.Apply(t.Context(), timeline.Local, c)
 	if err != nil {
@@ -133,7 +138,8 @@ func TestASecondLibraryReadsExtracts(t *testing.T) {
 	whole := memory.New()
 	defer whole.Close()
 	sayWork(t, whole, "c", said)
-	want, err := library(t, whole, LibraryOptions{}).Recall(t.Context(), all, "How many bees are in hive 320?", RecallOptions{Floor: -1, Budget: 100_000})
+	want, err := library(t, whole, LibraryOptions{}).Recall(t.Context(), all, "How many bees are in hive 320?",
+		RecallOptions{Floor: -1, Budget: 100_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +222,8 @@ func TestAStoreThatKeepsNoExtractsIsSearched(t *testing.T) {
 			sayWork(t, store, "c", hives(100))
 			var reported atomic.Int64
 			l := library(t, store, LibraryOptions{Report: func(error) { reported.Add(1) }})
-			r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "bees", RecallOptions{Floor: -1})
+			r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "bees",
+				RecallOptions{Floor: -1})
 			if err != nil || len(r.Passages) == 0 {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -229,7 +236,8 @@ func TestAStoreThatKeepsNoExtractsIsSearched(t *testing.T) {
 
 // A store that waits for another process before it writes delays no search.
 func TestSearchesDoNotWaitForExtractsToBeStored(t *testing.T) {
-	store := &extracting{Store: openSQLite(t, t.TempDir(), sqlite.Options{}), waits: make(chan struct{}), asked: make(chan struct{}, 9)}
+	store := &extracting{Store: openSQLite(t, t.TempDir(), sqlite.Options{}), waits: make(chan struct{}),
+		asked: make(chan struct{}, 9)}
 	l := library(t, store, LibraryOptions{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -252,7 +260,8 @@ func TestSearchesDoNotWaitForExtractsToBeStored(t *testing.T) {
 
 // What waits to be stored is limited, and counted no more once it is stored or discarded.
 func TestExtractsThatWaitAreCounted(t *testing.T) {
-	store := &extracting{Store: openSQLite(t, t.TempDir(), sqlite.Options{}), waits: make(chan struct{}), asked: make(chan struct{}, 9)}
+	store := &extracting{Store: openSQLite(t, t.TempDir(), sqlite.Options{}), waits: make(chan struct{}),
+		asked: make(chan struct{}, 9)}
 	sayWork(t, store, "c", hives(100))
 	l := library(t, store, LibraryOptions{})
 	unstored := func() int {

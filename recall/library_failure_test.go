@@ -74,7 +74,8 @@ func TestAModelThatFailsIsReportedAndAskedAgain(t *testing.T) {
 				t.Errorf("%+v", n)
 			}
 			model.fail = fail // when it embeds a question: words answer it
-			if r, err := l.Recall(t.Context(), w, "the cello", RecallOptions{Floor: -1}); err != nil || r.Mode != Keyword || best(r) != "4" {
+			if r, err := l.Recall(t.Context(), w, "the cello", RecallOptions{Floor: -1}); err != nil ||
+				r.Mode != Keyword || best(r) != "4" {
 				t.Errorf("%+v, %v", r, err)
 			}
 			if got := told.all(); len(got) != 2 {
@@ -90,7 +91,8 @@ type panicky struct {
 	panics bool
 }
 
-func (s *panicky) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
+func (s *panicky) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool,
+	visit func(*timeline.Entry) error) error {
 	if s.panics && !hashes { // where the texts are read
 		panic("a torn page")
 	}
@@ -106,7 +108,8 @@ func TestAPanicWhileIndexingIsReportedAndTriedAgain(t *testing.T) {
 	l := library(t, store, LibraryOptions{Report: told.add})
 	w := Where{Tenant: timeline.Local, Conversation: "c"}
 	for range 3 { // more than there are workers
-		if _, err := l.Recall(t.Context(), w, "cello", RecallOptions{}); err == nil || !strings.Contains(err.Error(), "a torn page") {
+		if _, err := l.Recall(t.Context(), w, "cello", RecallOptions{}); err == nil ||
+			!strings.Contains(err.Error(), "a torn page") {
 			t.Errorf("Recall: %v", err)
 		}
 	}

@@ -29,9 +29,11 @@ func TestARestartEmbedsNothingWithTheModelInTheProgram(t *testing.T) {
 			say(t, store, "c", holidayTexts[:4]...)
 		}
 		l := library(t, store, LibraryOptions{Model: model})
-		results, made, vectors = append(results, settled(t, l, w, "Which instrument?")), append(made, l.Stats().Made), append(vectors, vectorsOf(l))
+		results, made, vectors = append(results, settled(t, l, w, "Which instrument?")), append(made, l.Stats().Made),
+			append(vectors, vectorsOf(l))
 	}
-	if diff := cmp.Diff(results[0], results[1], sameResult); diff != "" || made[0] != 4 || made[1] != 0 || !cmp.Equal(vectors[0], vectors[1]) {
+	if diff := cmp.Diff(results[0], results[1], sameResult); diff != "" || made[0] != 4 || made[1] != 0 ||
+		!cmp.Equal(vectors[0], vectors[1]) {
 		t.Errorf("made %v\n%s", made, diff)
 	}
 }

@@ -111,9 +111,11 @@ func TestASearchWaitsForVectorsAsLongAsItSays(t *testing.T) {
 			search := func(patience, waits time.Duration, mode Mode, unembedded int) {
 				t.Helper()
 				began := time.Now()
-				r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "my sister", RecallOptions{VectorWait: patience})
+				r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "my sister",
+					RecallOptions{VectorWait: patience})
 				if err != nil || r.Mode != mode || time.Since(began) != waits || r.Unembedded != unembedded {
-					t.Errorf("%+v, %v after %v, want %s after %v, %d by words", r, err, time.Since(began), mode, waits, unembedded)
+					t.Errorf("%+v, %v after %v, want %s after %v, %d by words", r, err, time.Since(began), mode, waits,
+						unembedded)
 				}
 			}
 			search(0, 0, Keyword, 4)
@@ -208,7 +210,8 @@ func TestPreparingDoesNotFightForMemory(t *testing.T) {
 		there("d")
 		prepared(t, l, "d") // what is there is kept up to date
 		there("d")
-		if _, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "sister", RecallOptions{}); err != nil {
+		if _, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"}, "sister",
+			RecallOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		there("c") // a question is always answered

@@ -139,7 +139,8 @@ func TestARestartEmbedsNothing(t *testing.T) {
 			l := library(t, store, LibraryOptions{Model: model})
 			before := settled(t, l, w, "Where is the sister moving?")
 			vectors := vectorsOf(l)
-			if n := l.Stats(); before.Mode != Hybrid || n.Made != int64(len(vectors)) || n.Made < 8 || n.Embedded != n.Passages {
+			if n := l.Stats(); before.Mode != Hybrid || n.Made != int64(len(vectors)) || n.Made < 8 ||
+				n.Embedded != n.Passages {
 				t.Fatalf("%s, %+v", before.Mode, n)
 			}
 			if err := l.Close(); err != nil {
@@ -197,7 +198,9 @@ func TestTheSameContentUnderAnotherNameIsEmbeddedAnew(t *testing.T) {
 		made int
 	}{{"", 1}, {"Ann", 1}, {"", 0}, {"Ann", 0}, {"Ben", 1}, {"Ann", 0}} {
 		s := NewScope(Options{Model: model})
-		if err := s.Add(t.Context(), []Message{{Block: "1", Role: "user", Name: c.name, Text: text, Content: timeline.HashOf([]byte(text))}}); err != nil {
+		if err := s.Add(t.Context(),
+			[]Message{{Block: "1", Role: "user", Name: c.name, Text: text,
+				Content: timeline.HashOf([]byte(text))}}); err != nil {
 			t.Fatal(err)
 		}
 		made, more, err := s.embedSome(t.Context(), from)
@@ -215,8 +218,10 @@ func TestUnreadableVectorsAreMadeAgain(t *testing.T) {
 	defer store.Close()
 	say(t, store, "c", holidayTexts[0])
 	w := Where{Tenant: timeline.Local, Conversation: "c"}
-	for _, data := range []string{"", "abc", "\x00\x00\x00\x00", "\x21\x00\x00\x00", "\x40\x00\x00\x00short", "\xff\xff\xff\xff"} {
-		if err := store.KeepDerived(t.Context(), timeline.Local, "vector/a", []timeline.Derived{{Content: timeline.HashOf([]byte(holidayTexts[0])), Data: []byte(data)}}); err != nil {
+	for _, data := range []string{"", "abc", "\x00\x00\x00\x00", "\x21\x00\x00\x00", "\x40\x00\x00\x00short",
+		"\xff\xff\xff\xff"} {
+		if err := store.KeepDerived(t.Context(), timeline.Local, "vector/a",
+			[]timeline.Derived{{Content: timeline.HashOf([]byte(holidayTexts[0])), Data: []byte(data)}}); err != nil {
 			t.Fatal(err)
 		}
 		l := library(t, store, LibraryOptions{Model: &counting{name: "a"}})
@@ -281,7 +286,8 @@ func TestAReadOnlyStoreIsSearchedByMeaning(t *testing.T) {
 	store := openSQLite(t, dir, sqlite.Options{ReadOnly: true})
 	for range 2 {
 		l := library(t, store, LibraryOptions{Model: &counting{name: "a"}})
-		if r := settled(t, l, Where{Tenant: timeline.Local, Conversation: "c"}, "cello"); r.Mode != Hybrid || l.Stats().Made < 8 {
+		if r := settled(t, l, Where{Tenant: timeline.Local, Conversation: "c"}, "cello"); r.Mode != Hybrid ||
+			l.Stats().Made < 8 {
 			t.Errorf("%s, %+v", r.Mode, l.Stats())
 		}
 	}
@@ -294,14 +300,16 @@ func TestDeletionReachesScopesAndVectors(t *testing.T) {
 	say(t, store, "stays", matters("stays")...)
 	say(t, store, "goes", matters("goes", "went")...)
 	l := library(t, store, LibraryOptions{Model: &counting{name: "a"}})
-	goes, all := Where{Tenant: timeline.Local, Conversation: "goes"}, Where{Tenant: timeline.Local, Conversation: "stays", Reach: ReachUser}
+	goes, all := Where{Tenant: timeline.Local, Conversation: "goes"},
+		Where{Tenant: timeline.Local, Conversation: "stays", Reach: ReachUser}
 	settled(t, l, goes, "common")
 	settled(t, l, all, "common")
 	var data string
-	if err := store.Derived(t.Context(), timeline.Local, "vector/a", []timeline.Hash{timeline.HashOf([]byte("common matter went"))}, func(_ timeline.Hash, d []byte) error {
-		data = string(d)
-		return nil
-	}); err != nil || data == "" {
+	if err := store.Derived(t.Context(), timeline.Local, "vector/a",
+		[]timeline.Hash{timeline.HashOf([]byte("common matter went"))}, func(_ timeline.Hash, d []byte) error {
+			data = string(d)
+			return nil
+		}); err != nil || data == "" {
 		t.Fatal(err)
 	}
 	if gone, err := others.Delete(t.Context(), timeline.Local, "goes", nil); err != nil || gone.Pending {
@@ -390,7 +398,8 @@ func TestTwoLibrariesShareAHistory(t *testing.T) {
 	a, b := openSQLite(t, dir, sqlite.Options{}), openSQLite(t, dir, sqlite.Options{})
 	say(t, a, "c", matters("one", "two")...)
 	w := Where{Tenant: timeline.Local, Conversation: "c"}
-	la, lb := library(t, a, LibraryOptions{Model: &counting{name: "a"}}), library(t, b, LibraryOptions{Model: &counting{name: "a"}})
+	la, lb := library(t, a, LibraryOptions{Model: &counting{name: "a"}}),
+		library(t, b, LibraryOptions{Model: &counting{name: "a"}})
 	settled(t, la, w, "common")
 	settled(t, lb, w, "common")
 	say(t, a, "c", matters("three")...)
@@ -424,7 +433,8 @@ func (b *blocking) Conversation(ctx context.Context, tenant, name string) (timel
 	return b.Store.Conversation(ctx, tenant, name)
 }
 
-func (b *blocking) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
+func (b *blocking) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool,
+	visit func(*timeline.Entry) error) error {
 	if !hashes {
 		if b.after--; b.after < 0 {
 			b.blocked <- struct{}{}
@@ -496,7 +506,8 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	l := NewLibrary(store, LibraryOptions{})
 	failed := make(chan error)
 	go func() {
-		_, err := l.Recall(context.Background(), Where{Tenant: timeline.Local, Conversation: "c"}, "common", RecallOptions{})
+		_, err := l.Recall(context.Background(), Where{Tenant: timeline.Local, Conversation: "c"}, "common",
+			RecallOptions{})
 		failed <- err
 	}()
 	<-store.blocked
@@ -536,7 +547,8 @@ func TestWordsAnswerWhereTheModelFails(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	model.works.Store(false)
-	if r, err := l.Recall(t.Context(), w, "common matter", RecallOptions{}); err != nil || r.Mode != Keyword || len(r.Passages) != 1 {
+	if r, err := l.Recall(t.Context(), w, "common matter", RecallOptions{}); err != nil || r.Mode != Keyword ||
+		len(r.Passages) != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -626,7 +638,8 @@ func TestALibraryServesManyAtOnce(t *testing.T) {
 	for g := range 4 {
 		group.Go(func() {
 			for i := range 20 {
-				branch := apply(t, store, timeline.Local, timeline.Change{Conversation: "c", At: first.Places[i%3]}, matters(fmt.Sprint("b", g, "x", i))...)
+				branch := apply(t, store, timeline.Local, timeline.Change{Conversation: "c", At: first.Places[i%3]},
+					matters(fmt.Sprint("b", g, "x", i))...)
 				w := Where{Conversation: "c", At: branch.Head}
 				if got := shown(t, l, w); strings.Count(got, "=b") > 1 { // a branch of its own, and no other
 					t.Errorf("found %q", got)
@@ -657,10 +670,12 @@ func TestDirectivesAreThoseOfTheBranch(t *testing.T) {
 	store := memory.New()
 	defer store.Close()
 	first := say(t, store, "c", "Always answer in metric units.", "Never mention the budget.")
-	apply(t, store, timeline.Local, timeline.Change{Conversation: "c", At: first.Places[0]}, "Always write in British English.")
+	apply(t, store, timeline.Local, timeline.Change{Conversation: "c", At: first.Places[0]},
+		"Always write in British English.")
 	l := library(t, store, LibraryOptions{})
 	got, _, err := l.Directives(t.Context(), Where{Tenant: timeline.Local, Conversation: "c"})
-	if err != nil || len(got) != 2 || got[0].Block != "1" || got[1].Block != "2" || !strings.Contains(got[1].Text, "British") {
+	if err != nil || len(got) != 2 || got[0].Block != "1" || got[1].Block != "2" ||
+		!strings.Contains(got[1].Text, "British") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -793,16 +808,19 @@ func TestPlacesOfOneConversationAreSearchedAtOnce(t *testing.T) {
 		names = append(names, fmt.Sprint("number", i+1))
 	}
 	trunk := say(t, store, "c", matters(names...)...)
-	branch := apply(t, store, timeline.Local, timeline.Change{Conversation: "c", At: trunk.Places[54]}, matters("branch")...)
+	branch := apply(t, store, timeline.Local, timeline.Change{Conversation: "c", At: trunk.Places[54]},
+		matters("branch")...)
 	l := library(t, store, LibraryOptions{})
 	var group sync.WaitGroup
 	for _, c := range []struct {
 		at          timeline.Place
 		query, miss string
-	}{{trunk.Places[49], "number50", "number51"}, {trunk.Places[59], "number60", "branch"}, {branch.Head, "branch", "number60"}, {trunk.Places[59], "number59", "branch"}} {
+	}{{trunk.Places[49], "number50", "number51"}, {trunk.Places[59], "number60", "branch"},
+		{branch.Head, "branch", "number60"}, {trunk.Places[59], "number59", "branch"}} {
 		group.Go(func() {
 			for range 60 {
-				r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c", At: c.at}, c.query, RecallOptions{})
+				r, err := l.Recall(t.Context(), Where{Tenant: timeline.Local, Conversation: "c", At: c.at}, c.query,
+					RecallOptions{})
 				if err != nil || !strings.Contains(r.Text, c.query) || strings.Contains(r.Text, c.miss) {
 					t.Errorf("%s: %+v, %v", c.query, r, err)
 					return

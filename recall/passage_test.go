@@ -45,7 +45,8 @@ func TestSplitCutsAtLinesThenSentencesThenWords(t *testing.T) {
 
 func TestSplitLosesNothingAndKeepsToItsSizes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"word", " ", ". ", "\n", "é漢", "x", strings.Repeat("y", 700), "? ", "\t", "; "})).Draw(t, "text"), "")
+		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"word", " ", ". ", "\n", "é漢", "x",
+			strings.Repeat("y", 700), "? ", "\t", "; "})).Draw(t, "text"), "")
 		target := rapid.SampledFrom([]int{64, 512, 1024}).Draw(t, "target")
 		pieces := split(text, target)
 		if strings.Join(pieces, "") != text {
@@ -72,7 +73,8 @@ func TestShortTextsAreNotFound(t *testing.T) {
 			}
 		}
 	}
-	s := scopeOf(t, Options{Model: &bags{}}, talk("user: pineapple\nuser: okay then\nuser: pineapples are my favourite fruit"))
+	s := scopeOf(t, Options{Model: &bags{}},
+		talk("user: pineapple\nuser: okay then\nuser: pineapples are my favourite fruit"))
 	if got := blocks(find(t, s, "pineapple", RecallOptions{Floor: -1, Budget: 20})); got != "3" {
 		t.Errorf("found %q", got)
 	}

@@ -43,7 +43,8 @@ func TestAims(t *testing.T) {
 }
 
 func TestPersonalQueriesSpeakOfWhoTalks(t *testing.T) {
-	s := scopeOf(t, Options{}, []Message{{Block: "1", Role: "user", Name: "Ann", Time: monday, Text: "The harbour is quiet today."}})
+	s := scopeOf(t, Options{},
+		[]Message{{Block: "1", Role: "user", Name: "Ann", Time: monday, Text: "The harbour is quiet today."}})
 	for query, want := range map[string]bool{
 		"what food allergies do I have?":        true,
 		"Where did we stay?":                    true,

@@ -29,7 +29,8 @@ func TestToolsAreToldByNameArgumentAndLines(t *testing.T) {
 			lines.WriteString(strings.Repeat("QUJDREVGR0g", 40) + "\n")
 		}
 	}
-	result := chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Result, ID: "1", Text: chat.Quote(lines.String()), IsError: true}}}
+	result := chat.Message{Role: chat.User,
+		Parts: []chat.Part{{Kind: chat.Result, ID: "1", Text: chat.Quote(lines.String()), IsError: true}}}
 	m = r.Chat(&result)
 	if m.Role != "tool" || m.Text != "" || len(m.Given) != 1 {
 		t.Fatalf("result: %+v", m)
@@ -61,7 +62,8 @@ func TestNamesOfPartsOfAFileAreKept(t *testing.T) {
 			fmt.Fprintf(&file, "%6d→\tx = append(x, %d)\n", i, i)
 		}
 	}
-	m := r.Chat(&chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Result, Text: chat.Quote(file.String())}}})
+	m := r.Chat(&chat.Message{Role: chat.User,
+		Parts: []chat.Part{{Kind: chat.Result, Text: chat.Quote(file.String())}}})
 	if got := strings.Join(m.Given, ""); !strings.Contains(got, "func CountBees(") || strings.Contains(got, "inner") {
 		t.Errorf("%q", got)
 	}
@@ -72,7 +74,9 @@ func TestWorkFindsWhatToolsShowed(t *testing.T) { // SPEC D2
 	s := scopeOf(t, Options{}, []Message{
 		{Block: "1", Role: "user", Text: "The hive counter is wrong at night, please repair it."},
 		{Block: "2", Role: "assistant", Tools: []string{"Read /bees/hive/counter.py"}},
-		{Block: "3", Role: "tool", Given: []string{"Read /bees/hive/counter.py\ndef count_bees(frames): return sum(f.bees for f in frames if f.lit)"}},
+		{Block: "3", Role: "tool",
+			Given: []string{
+				"Read /bees/hive/counter.py\ndef count_bees(frames): return sum(f.bees for f in frames if f.lit)"}},
 		{Block: "4", Role: "user", Text: "And greet my sister in the message of the commit, if you please."},
 	})
 	top := func(query string) string {
@@ -91,7 +95,8 @@ func TestToolsAreFound(t *testing.T) {
 	s := scopeOf(t, Options{}, []Message{
 		{Block: "1", Role: "user", Text: "Please look at the configuration."},
 		{Block: "2", Role: "assistant", Tools: []string{"Read /etc/nginx/nginx.conf"}},
-		{Block: "3", Role: "tool", Given: []string{"Read /etc/nginx/nginx.conf\nworker_processes 4;\nlisten 8443 ssl;"}},
+		{Block: "3", Role: "tool",
+			Given: []string{"Read /etc/nginx/nginx.conf\nworker_processes 4;\nlisten 8443 ssl;"}},
 	})
 	r := find(t, s, "worker_processes in nginx.conf", RecallOptions{})
 	if best(r) != "3" && !strings.Contains(r.Text, "worker_processes 4;") {
@@ -142,9 +147,11 @@ var (
 
 func FuzzLinesOfResultsAreKeptByTheirDefinition(f *testing.F) {
 	for _, line := range []string{
-		"", " ", "func", "func ", "func a", "func  a", " func a", "12→func a", "  12\tfunc a", "12func a", "12\t\tfunc a", "→func a", "# Title", "### Title", "#Title", "#  x", " # x", "function f() {",
+		"", " ", "func", "func ", "func a", "func  a", " func a", "12→func a", "  12\tfunc a", "12func a",
+		"12\t\tfunc a", "→func a", "# Title", "### Title", "#Title", "#  x", " # x", "function f() {",
 		"trait \xff", "class A", "12→", "const\ta", "\fvar x", "func \va",
-		"Error: x", "it FAILED", "an excepTion", "not found", "Not  found", "fai", "err or", "traceback (most recent", "panics", "undefine", "\u017fatal",
+		"Error: x", "it FAILED", "an excepTion", "not found", "Not  found", "fai", "err or", "traceback (most recent",
+		"panics", "undefine", "\u017fatal",
 	} {
 		f.Add(line)
 	}
@@ -153,7 +160,8 @@ func FuzzLinesOfResultsAreKeptByTheirDefinition(f *testing.F) {
 			t.Errorf("%q is a title: %v", line, isTitle(line))
 		}
 		// ASCII alone, because \u212a matches k here.
-		if ascii := strings.Map(func(r rune) rune { return min(r, 0x7f) }, line); tellsError(ascii) != errorLine.MatchString(ascii) {
+		if ascii := strings.Map(func(r rune) rune { return min(r, 0x7f) },
+			line); tellsError(ascii) != errorLine.MatchString(ascii) {
 			t.Errorf("%q is about an error: %v", ascii, tellsError(ascii))
 		}
 	})

@@ -24,7 +24,8 @@ type reference struct {
 
 func referenceOf(t *rapid.T, s *Scope, query string, vector []float32, now time.Time) *reference {
 	n, w := len(s.messageOf), &s.weights
-	r := &reference{total: make([]float32, n), keyword: make([]float32, n), dense: make([]float32, n), prior: make([]float32, n)}
+	r := &reference{total: make([]float32, n), keyword: make([]float32, n), dense: make([]float32, n),
+		prior: make([]float32, n)}
 	words, meaning := make([]float32, n), make([]float32, n)
 
 	names := func(t keyword.Term) bool { return slices.Contains(s.people.terms, t) }
@@ -104,7 +105,8 @@ func referenceOf(t *rapid.T, s *Scope, query string, vector []float32, now time.
 			continue
 		}
 		r.prior[i] = p.of(s.speaker(&s.messages[m]), &s.messages[m], s.flags[i])
-		r.total[i] = weight*words[i] + meaning[i] - sizeOf(w, s.cost[i]).price + r.prior[i] - w.Conversation*less[s.sessions[s.messages[m].session].conversation]
+		r.total[i] = weight*words[i] + meaning[i] - sizeOf(w,
+			s.cost[i]).price + r.prior[i] - w.Conversation*less[s.sessions[s.messages[m].session].conversation]
 	}
 	switch {
 	case whole:
@@ -123,7 +125,8 @@ func referenceOf(t *rapid.T, s *Scope, query string, vector []float32, now time.
 
 // referenceLine returns the highest share of the query's words on a line of one of the
 // passages whose words match best.
-func referenceLine(s *Scope, query string, drop func(keyword.Term) bool, matches []float32, missing float32) (best float32) {
+func referenceLine(s *Scope, query string, drop func(keyword.Term) bool, matches []float32,
+	missing float32) (best float32) {
 	terms, _ := s.words.Analyser.Terms(nil, query)
 	var known []weighed
 	unknown := 0
@@ -180,7 +183,8 @@ func referenceLess(s *Scope, weight float32, words, meaning []float32) map[strin
 	for _, m := range s.messages {
 		if m.count > 0 && s.flags[m.first]&flagRemoved == 0 {
 			name := s.sessions[m.session].conversation
-			near[name] = append(near[name], weight*slices.Max(words[m.first:][:m.count])+slices.Max(meaning[m.first:][:m.count]))
+			near[name] = append(near[name],
+				weight*slices.Max(words[m.first:][:m.count])+slices.Max(meaning[m.first:][:m.count]))
 		}
 	}
 	less, top := map[string]float32{}, float32(lowest)
@@ -254,7 +258,8 @@ func near(s *Scope, m int32) (out [lags]int32) {
 // drawScope makes a scope of several talks, of people and of users with an assistant,
 // some of it removed, some without vectors.
 func drawScope(t *rapid.T) *Scope {
-	words := rapid.SampledFrom([]string{"dog", "Lisbon", "cello", "the", "always", "never call me", "Norway", "kitchen", "weather", "a b", "sister\n", "teacher.", "I prefer", "2024", "May"})
+	words := rapid.SampledFrom([]string{"dog", "Lisbon", "cello", "the", "always", "never call me", "Norway", "kitchen",
+		"weather", "a b", "sister\n", "teacher.", "I prefer", "2024", "May"})
 	text := func() string { return strings.Join(rapid.SliceOfN(words, 0, 60).Draw(t, "text"), " ") }
 	s := NewScope(Options{Model: &bags{}, Count: func(text string) int { return len(text)/4 + 1 }})
 	ctx := context.Background()
@@ -264,7 +269,8 @@ func drawScope(t *rapid.T) *Scope {
 	embeddable := rapid.IntRange(0, n).Draw(t, "embedded")
 	for i := range n {
 		m := Message{
-			Conversation: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "conversation"), Block: fmt.Sprint(i), Time: when, Text: text(),
+			Conversation: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "conversation"), Block: fmt.Sprint(i),
+			Time: when, Text: text(),
 			Role: rapid.SampledFrom([]string{"user", "assistant"}).Draw(t, "role"),
 		}
 		if people {
@@ -296,10 +302,12 @@ func TestTheFusedScoreIsThatOfTheStages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScope(t)
 		query := rapid.SampledFrom([]string{
-			"Where is the dog?", "Lisbon and the cello teacher", "What did Ann say in May 2024?", "summarize what I did with the dog", "in which order did my cello teacher and the kitchen come up?",
+			"Where is the dog?", "Lisbon and the cello teacher", "What did Ann say in May 2024?",
+			"summarize what I did with the dog", "in which order did my cello teacher and the kitchen come up?",
 			"What did you recommend about Norway?", "zebra", "weather yesterday?", "", "the dog the dog zebra",
 		}).Draw(t, "query")
-		o := RecallOptions{Now: monday.AddDate(0, 0, 1), Mode: rapid.SampledFrom([]Mode{Hybrid, Keyword}).Draw(t, "mode"), Floor: -1}
+		o := RecallOptions{Now: monday.AddDate(0, 0, 1), Mode: rapid.SampledFrom([]Mode{Hybrid, Keyword}).Draw(t,
+			"mode"), Floor: -1}
 		for range 2 { // the second time in used memory
 			if _, err := s.Recall(context.Background(), query, o); err != nil {
 				t.Fatal(err)
@@ -336,7 +344,8 @@ func TestTheFusedScoreIsThatOfTheStages(t *testing.T) {
 			}
 		}
 		k := rapid.IntRange(1, 60).Draw(t, "k")
-		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(got.scores.total[b], got.scores.total[a]) })
+		slices.SortStableFunc(order,
+			func(a, b int32) int { return cmp.Compare(got.scores.total[b], got.scores.total[a]) })
 		if best := got.best(k, func(int32) bool { return true }); !slices.Equal(best, order[:min(k, len(order))]) {
 			t.Fatalf("best %d: %v, want %v", k, best, order)
 		}

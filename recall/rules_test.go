@@ -30,7 +30,8 @@ func TestADismissedDirectiveLosesItsPrior(t *testing.T) {
 	without, same := score(RecallOptions{Dismissed: func(block string) bool { return block == "1" }})
 	// Scores are relative to the best, which the directive is.
 	if directive <= other || same < other+.03 {
-		t.Errorf("the score is %.3f and %.3f once it is dismissed; the other %.3f and %.3f", directive, without, other, same)
+		t.Errorf("the score is %.3f and %.3f once it is dismissed; the other %.3f and %.3f", directive, without, other,
+			same)
 	}
 }
 
@@ -38,7 +39,8 @@ func TestADismissedDirectiveLosesItsPrior(t *testing.T) {
 // all that is not is.
 func TestWhatIsBelowTheFloorIsNotShown(t *testing.T) {
 	var lines strings.Builder
-	lines.WriteString("user: The zebra enclosure has the number seventeen.\nuser: Zebra crossings were painted in the old town.\n")
+	lines.WriteString(
+		"user: The zebra enclosure has the number seventeen.\nuser: Zebra crossings were painted in the old town.\n")
 	for i := range 40 {
 		fmt.Fprintf(&lines, "user: note %d is about the weather, the garden and the number of rainy days\n", i)
 	}
@@ -46,7 +48,8 @@ func TestWhatIsBelowTheFloorIsNotShown(t *testing.T) {
 	hidden := 0
 	for _, query := range []string{
 		"Which number does the zebra enclosure have?", "Which zebra was painted by whom, where, when and how often?",
-		"What have tigers, lions, zebra and giraffes eaten since April?", "Does the town have bridges, churches, theatres, museums or zebra?",
+		"What have tigers, lions, zebra and giraffes eaten since April?",
+		"Does the town have bridges, churches, theatres, museums or zebra?",
 	} {
 		shown := map[string]bool{}
 		for _, p := range find(t, s, query, RecallOptions{Budget: 1 << 20}).Passages {
@@ -73,7 +76,8 @@ func TestPriorsAddUp(t *testing.T) {
 		speaker int32
 		flags   uint8
 		want    float32
-	}{{-1, 0, 0}, {-1, flagUser, 1}, {-1, flagTool, 2}, {-1, flagUser | flagTool, 3}, {0, flagUser | flagTool, 10}, {-1, flagUser | flagInstruction, 5}} {
+	}{{-1, 0, 0}, {-1, flagUser, 1}, {-1, flagTool, 2}, {-1, flagUser | flagTool, 3}, {0, flagUser | flagTool, 10},
+		{-1, flagUser | flagInstruction, 5}} {
 		if got := p.of(c.speaker, &message{}, c.flags); got != c.want {
 			t.Errorf("speaker %d, flags %b: %v, want %v", c.speaker, c.flags, got, c.want)
 		}

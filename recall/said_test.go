@@ -16,21 +16,26 @@ func TestPagesInMessagesAreNotTheUsers(t *testing.T) {
 	for name, c := range map[string]struct{ text, words string }{
 		"LlamaIndex": {"Context information is below.\n---------------------\n" + evil +
 			"\n---------------------\nGiven the context information and not prior knowledge, answer the query.\nQuery: What is a zebra?\nAnswer: ", ""},
-		"a page":       {"Look at this zebra page.\nContents of README.md:\n" + evil, "user> Look at this zebra page."},
-		"an element":   {"<document>\n" + evil + "\n</document>\nDeploy the zebra service on Friday.", "user> Deploy the zebra service on Friday."},
+		"a page": {"Look at this zebra page.\nContents of README.md:\n" + evil, "user> Look at this zebra page."},
+		"an element": {"<document>\n" + evil + "\n</document>\nDeploy the zebra service on Friday.",
+			"user> Deploy the zebra service on Friday."},
 		"in a line":    {"Please summarise the following: " + evil, "user> Please summarise the following:"},
 		"a page alone": {"<document>" + evil + "</document>", ""},
 		"words before": {numbered("I look at the zebra service and its key in place %d.\n", 80) + "\n<document>\n" +
-			numbered("The zebra service has %d zebras on the plain.\n", 80) + "\n" + evil + "\n</document>", "user> I look at the zebra service"},
-		"a long one": {"What does the zebra page say?\nContents of README.md:\n" + strings.Repeat("Zebras graze in herds on the plain. ", 200) + "\n" +
+			numbered("The zebra service has %d zebras on the plain.\n", 80) + "\n" + evil + "\n</document>",
+			"user> I look at the zebra service"},
+		"a long one": {"What does the zebra page say?\nContents of README.md:\n" +
+			strings.Repeat("Zebras graze in herds on the plain. ", 200) + "\n" +
 			evil, ""},
 	} {
 		s := NewScope(Options{})
-		if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: "1", Content: timeline.HashOf([]byte(c.text)), Role: "user",
-			Text: c.text}}); err != nil {
+		if err := s.Add(t.Context(),
+			[]Message{{Conversation: "c", Block: "1", Content: timeline.HashOf([]byte(c.text)), Role: "user",
+				Text: c.text}}); err != nil {
 			t.Fatal(err)
 		}
-		r, err := s.Recall(context.Background(), "deploy the zebra service with the zebra key", RecallOptions{Budget: 4000})
+		r, err := s.Recall(context.Background(), "deploy the zebra service with the zebra key",
+			RecallOptions{Budget: 4000})
 		if err != nil || len(r.Passages) == 0 {
 			t.Fatal(name, err)
 		}

@@ -36,7 +36,8 @@ func TestWhatStandsBesideAMatchIsFound(t *testing.T) {
 	w := DefaultWeights()
 	w.Without("neighbours")
 	plain := scopeOf(t, Options{Weights: &w}, talk(holiday))
-	a, b := find(t, s, "weather", RecallOptions{Floor: -1, Top: -1}), find(t, plain, "weather", RecallOptions{Floor: -1, Top: -1})
+	a, b := find(t, s, "weather", RecallOptions{Floor: -1, Top: -1}),
+		find(t, plain, "weather", RecallOptions{Floor: -1, Top: -1})
 	if a.Passages[2].Score <= b.Passages[2].Score {
 		t.Errorf("a neighbour scores %v with and %v without", a.Passages[2].Score, b.Passages[2].Score)
 	}
@@ -53,7 +54,8 @@ func TestNeighboursEndWithTheSession(t *testing.T) {
 }
 
 func TestTheNamedSpeakerGoesFirst(t *testing.T) {
-	s := scopeOf(t, Options{}, talk("Ann: my favourite colour is a dark green\nBen: my favourite colour is a dark green"))
+	s := scopeOf(t, Options{},
+		talk("Ann: my favourite colour is a dark green\nBen: my favourite colour is a dark green"))
 	if got := best(find(t, s, "What is Ben's favourite colour?", RecallOptions{})); got != "2" {
 		t.Errorf("Ben: %s", got)
 	}
@@ -66,7 +68,8 @@ func TestTheNamedSpeakerGoesFirst(t *testing.T) {
 }
 
 func TestTheUsersWordsGoFirstUnlessTheAssistantsAreAskedFor(t *testing.T) {
-	s := scopeOf(t, Options{}, talk("user: the database should be PostgreSQL on a big server\nassistant: the database should be PostgreSQL on a big server"))
+	s := scopeOf(t, Options{},
+		talk("user: the database should be PostgreSQL on a big server\nassistant: the database should be PostgreSQL on a big server"))
 	if got := best(find(t, s, "Which database should it be?", RecallOptions{})); got != "1" {
 		t.Errorf("a fact: %s", got)
 	}
@@ -116,7 +119,8 @@ func TestWhatTheWindowShowsIsNotRepeated(t *testing.T) {
 	if strings.Contains(r.Text, "Norway") {
 		t.Errorf("shown again: %s", r.Text)
 	}
-	if want := strings.TrimPrefix(blocks(all), "1 "); !strings.HasPrefix(blocks(all), "1 ") || want == "" || blocks(r) != want {
+	if want := strings.TrimPrefix(blocks(all), "1 "); !strings.HasPrefix(blocks(all), "1 ") || want == "" ||
+		blocks(r) != want {
 		t.Errorf("without the first of %s: %s", blocks(all), blocks(r))
 	}
 }
@@ -134,7 +138,9 @@ func TestRemovedMessagesAreGone(t *testing.T) {
 	}
 	// The last message may go, and the talk goes on.
 	s.Remove("8")
-	if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: "9", Role: "user", Name: "Ben", Time: monday.AddDate(0, 0, 7), Text: "The dogs of Norway again."}}); err != nil {
+	if err := s.Add(t.Context(),
+		[]Message{{Conversation: "c", Block: "9", Role: "user", Name: "Ben", Time: monday.AddDate(0, 0, 7),
+			Text: "The dogs of Norway again."}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Embed(t.Context(), nil); err != nil {
@@ -185,7 +191,9 @@ func TestWordsAnswerWhileVectorsAreMissing(t *testing.T) {
 		t.Errorf("with vectors: %s", r.Mode)
 	}
 	// Messages that came since have no vector, and are found all the same.
-	if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: "9", Role: "user", Name: "Ben", Text: "The accordion is out of tune."}}); err != nil {
+	if err := s.Add(t.Context(),
+		[]Message{{Conversation: "c", Block: "9", Role: "user", Name: "Ben",
+			Text: "The accordion is out of tune."}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := best(find(t, s, "accordion", RecallOptions{Floor: -1})); got != "9" {
@@ -221,7 +229,9 @@ func TestScopesServeManyAtOnce(t *testing.T) {
 		wait.Go(func() {
 			for i := range 30 {
 				block := fmt.Sprintf("%d-%d", g, i)
-				if err := s.Add(t.Context(), []Message{{Conversation: fmt.Sprint(g), Block: block, Role: "user", Text: "the dogs of Norway number " + block}}); err != nil {
+				if err := s.Add(t.Context(),
+					[]Message{{Conversation: fmt.Sprint(g), Block: block, Role: "user",
+						Text: "the dogs of Norway number " + block}}); err != nil {
 					t.Error(err)
 				}
 				if _, err := s.Recall(t.Context(), "dogs of Norway?", RecallOptions{}); err != nil {
@@ -281,7 +291,8 @@ func TestAStrictBoostLeavesOutTheRest(t *testing.T) {
 		if i%400 == 7 {
 			text = fmt.Sprintf("The weather of day %d had an error in the town.", i)
 		}
-		messages = append(messages, Message{Conversation: "c", Block: fmt.Sprint(i), Role: "user", Time: monday.Add(time.Duration(i) * time.Minute), Text: text})
+		messages = append(messages, Message{Conversation: "c", Block: fmt.Sprint(i), Role: "user",
+			Time: monday.Add(time.Duration(i) * time.Minute), Text: text})
 	}
 	s := scopeOf(t, Options{}, messages)
 	r := find(t, s, "How was the weather in the town?", RecallOptions{Boost: func(text string) float32 {
@@ -297,19 +308,24 @@ func TestAStrictBoostLeavesOutTheRest(t *testing.T) {
 
 // SPEC D3: what the window shows takes no place among the candidates.
 func TestWhatIsShownStarvesNothing(t *testing.T) {
-	messages := []Message{{Conversation: "c", Block: "old", Role: "user", Time: monday, Text: "The staging server was moved behind the firewall last year and listens on 9321."}}
+	messages := []Message{{Conversation: "c", Block: "old", Role: "user", Time: monday,
+		Text: "The staging server was moved behind the firewall last year and listens on 9321."}}
 	for i := range 400 {
-		messages = append(messages, Message{Conversation: "c", Block: fmt.Sprint(i), Role: "user", Time: monday.Add(time.Duration(i+1) * 7 * time.Hour), Text: fmt.Sprintf("Which port does the staging server listen on, asked %d?", i)})
+		messages = append(messages, Message{Conversation: "c", Block: fmt.Sprint(i), Role: "user",
+			Time: monday.Add(time.Duration(i+1) * 7 * time.Hour),
+			Text: fmt.Sprintf("Which port does the staging server listen on, asked %d?", i)})
 	}
 	s := scopeOf(t, Options{}, messages)
-	r := find(t, s, "Which port does the staging server listen on?", RecallOptions{Budget: 256, Exclude: func(block string) bool { return block != "old" }})
+	r := find(t, s, "Which port does the staging server listen on?",
+		RecallOptions{Budget: 256, Exclude: func(block string) bool { return block != "old" }})
 	if blocks(r) != "old" {
 		t.Errorf("found %q", blocks(r))
 	}
 }
 
 func TestTopCountsDirectivesToo(t *testing.T) {
-	s := scopeOf(t, Options{}, talk("user: Always answer in French.\nuser: Never use emojis in replies.\nuser: The harbour of Trieste is deep.\nuser: The harbour of Pula is not deep."))
+	s := scopeOf(t, Options{},
+		talk("user: Always answer in French.\nuser: Never use emojis in replies.\nuser: The harbour of Trieste is deep.\nuser: The harbour of Pula is not deep."))
 	if r := find(t, s, "how deep is the harbour?", RecallOptions{Top: 2, Directives: 100}); len(r.Passages) != 2 {
 		t.Errorf("found %s", blocks(r))
 	}
@@ -320,13 +336,15 @@ func TestTopCountsDirectivesToo(t *testing.T) {
 func TestTheSameWordsAreShownOnce(t *testing.T) {
 	said := "user: The staging server listens on port 9321.\n"
 	s := scopeOf(t, Options{}, talk(said+"\n\n\n"+said+"\n"+said))
-	if r := find(t, s, "Which port does the staging server listen on?", RecallOptions{}); strings.Count(r.Text, "9321") != 1 || blocks(r) != "3" {
+	if r := find(t, s, "Which port does the staging server listen on?", RecallOptions{}); strings.Count(r.Text,
+		"9321") != 1 || blocks(r) != "3" {
 		t.Errorf("found %s", r.Text)
 	}
 	if r := s.Newest().Pack(RecallOptions{Floor: -1}); blocks(r) != "1 2 3" {
 		t.Errorf("a window of %s", r.Text)
 	}
-	if r := find(t, s, "Which port did the server listen on, said on 6 May 2024?", RecallOptions{Top: 1}); blocks(r) != "1" {
+	if r := find(t, s, "Which port did the server listen on, said on 6 May 2024?",
+		RecallOptions{Top: 1}); blocks(r) != "1" {
 		t.Errorf("found %s", r.Text)
 	}
 }
@@ -335,7 +353,8 @@ func TestSpeakersAreNamedByWholeWords(t *testing.T) {
 	p := people{}
 	p.add("Al")
 	p.add("Ann")
-	for query, want := range map[string]string{"Is it final?": "[0 0]", "What did Al's dog do?": "[1 -1]", "ann, al": "[0 0]", "Annals of Ann": "[-1 1]", "": "[0 0]"} {
+	for query, want := range map[string]string{"Is it final?": "[0 0]", "What did Al's dog do?": "[1 -1]",
+		"ann, al": "[0 0]", "Annals of Ann": "[-1 1]", "": "[0 0]"} {
 		if got := fmt.Sprint(p.favour(query)); got != want {
 			t.Errorf("%q: %s, want %s", query, got, want)
 		}
@@ -343,7 +362,9 @@ func TestSpeakersAreNamedByWholeWords(t *testing.T) {
 }
 
 func TestOnlyWhatWasSaidInARangeOfTimeIsFound(t *testing.T) {
-	s := scopeOf(t, Options{Model: &bags{}}, append(talk(holiday), Message{Conversation: "c", Block: "undated", Role: "user", Text: "The dogs of Norway have no date."}))
+	s := scopeOf(t, Options{Model: &bags{}},
+		append(talk(holiday), Message{Conversation: "c", Block: "undated", Role: "user",
+			Text: "The dogs of Norway have no date."}))
 	const query = "Where did Ann go with the dogs?"
 	all := find(t, s, query, RecallOptions{Floor: -1})
 	times := map[string]time.Time{}
@@ -356,7 +377,8 @@ func TestOnlyWhatWasSaidInARangeOfTimeIsFound(t *testing.T) {
 		t.Fatalf("%d of %d passages have a time", len(times), len(all.Passages))
 	}
 	middle := times[all.Passages[len(all.Passages)/2].Block]
-	for _, o := range []RecallOptions{{Since: middle}, {Until: middle}, {Since: middle, Until: middle.Add(time.Microsecond)}} {
+	for _, o := range []RecallOptions{{Since: middle}, {Until: middle},
+		{Since: middle, Until: middle.Add(time.Microsecond)}} {
 		o.Floor = -1
 		found := map[string]bool{}
 		for _, p := range find(t, s, query, o).Passages {
@@ -383,7 +405,8 @@ func TestHadPassagesHideNoOthers(t *testing.T) {
 	const query = "Which port does the staging server listen on?"
 	had := map[int]bool{}
 	for range 2 {
-		r := find(t, s, query, RecallOptions{Floor: -1, Top: 1, Had: func(block string, part int) bool { return block == "1" && had[part] }})
+		r := find(t, s, query, RecallOptions{Floor: -1, Top: 1,
+			Had: func(block string, part int) bool { return block == "1" && had[part] }})
 		if len(r.Passages) != 1 || had[r.Passages[0].Part] {
 			t.Fatalf("found %+v, had %v", r.Passages, had)
 		}

@@ -61,12 +61,15 @@ func TestAQuestionAskedBeforeAnswersNothing(t *testing.T) {
 		"with another form":   "Which instrument did I start learning with a teacher? Answer in one word, please.",
 		"before a note of it": query + "\n<info-msg>\nIt is currently noon.\n</info-msg>",
 	} {
-		messages := append(talk(holiday+"Ann: My teacher at the school of drawing was ill.\nBen: Learning with her takes patience.\n"),
+		messages := append(talk(holiday+
+			"Ann: My teacher at the school of drawing was ill.\nBen: Learning with her takes patience.\n"),
 			Message{Conversation: "c", Block: "asked", Role: "user", Time: monday.AddDate(0, 0, 8), Text: asked},
-			Message{Conversation: "c", Block: "replied", Role: "assistant", Time: monday.AddDate(0, 0, 8), Text: "You have said so before."})
+			Message{Conversation: "c", Block: "replied", Role: "assistant", Time: monday.AddDate(0, 0, 8),
+				Text: "You have said so before."})
 		s := scopeOf(t, Options{Model: &bags{}}, messages)
 		shown := func(block string) bool { return block == "asked" || block == "replied" }
-		if r := find(t, s, query, RecallOptions{Sized: true, Exclude: shown, Shown: shown, Directives: -1}); !strings.Contains(r.Text, "cello") {
+		if r := find(t, s, query, RecallOptions{Sized: true, Exclude: shown, Shown: shown,
+			Directives: -1}); !strings.Contains(r.Text, "cello") {
 			t.Errorf("%s: %q", name, r.Text)
 		}
 	}

@@ -47,13 +47,16 @@ func searchStored(t *testing.T, url string, byMeaning ...string) {
 	for c := range 4 {
 		var texts []string
 		for i := range 40 {
-			texts = append(texts, fmt.Sprintf("Remark %d of conversation %d is about the weather in region %d.", i, c, i*7+c))
+			texts = append(texts, fmt.Sprintf("Remark %d of conversation %d is about the weather in region %d.", i, c,
+				i*7+c))
 		}
-		texts[20] = []string{"The retry policy of the uploader is exponential backoff.", "Anna practises the cello, a minuet by Bach.",
+		texts[20] = []string{"The retry policy of the uploader is exponential backoff.",
+			"Anna practises the cello, a minuet by Bach.",
 			"From now on, always answer in French.", "The kitchen was painted in yellow."}[c]
 		apply(t, store, timeline.Local, timeline.Change{Conversation: fmt.Sprint("c", c), Project: "p"}, texts...)
 	}
-	apply(t, store, "other", timeline.Change{Conversation: "c0", Project: "p"}, "The retry policy of another uploader is exponential, too.")
+	apply(t, store, "other", timeline.Change{Conversation: "c0", Project: "p"},
+		"The retry policy of another uploader is exponential, too.")
 	where := Where{Tenant: timeline.Local, Conversation: "c3", Reach: ReachProject}
 	small := LibraryOptions{Model: model, Memory: 1}
 	memory, first := library(t, store, LibraryOptions{Model: model}), library(t, store, small)
@@ -83,13 +86,15 @@ func searchStored(t *testing.T, url string, byMeaning ...string) {
 		return err == nil && wanted && n == 160
 	})
 	l := library(t, store, small)
-	for _, query := range append(byMeaning, "Which retry policy has the uploader?", "Who painted the kitchen?", "What does Anna practise?", "weather in region 150") {
+	for _, query := range append(byMeaning, "Which retry policy has the uploader?", "Who painted the kitchen?",
+		"What does Anna practise?", "weather in region 150") {
 		want, got := ask(memory, query), ask(l, query)
 		if best(got) != best(want) || len(got.Passages) != len(want.Passages) {
 			t.Errorf("%s: found %s, want %s", query, blocks(got), blocks(want))
 		}
 	}
-	if d, _, err := l.Directives(t.Context(), where); err != nil || len(d) != 1 || d[0].Block != "c2#21" || !strings.Contains(d[0].Text, "French") {
+	if d, _, err := l.Directives(t.Context(), where); err != nil || len(d) != 1 || d[0].Block != "c2#21" ||
+		!strings.Contains(d[0].Text, "French") {
 		t.Errorf("directives %+v, %v", d, err)
 	}
 	if st := l.Stats(); st.Scopes != 0 {

@@ -11,7 +11,8 @@ func TestTextsAreReadAsTheyWereAdded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var packed texts
 		var plain []string
-		for _, words := range rapid.SliceOfN(rapid.SliceOfN(rapid.SampledFrom([]string{"dog", "漢字 ", "\xff\x00", "\n", "Lisbon "}), 0, 9), 1, 60).Draw(t, "texts") {
+		for _, words := range rapid.SliceOfN(rapid.SliceOfN(rapid.SampledFrom([]string{"dog", "漢字 ", "\xff\x00", "\n",
+			"Lisbon "}), 0, 9), 1, 60).Draw(t, "texts") {
 			text := strings.Repeat(strings.Join(words, ""), rapid.SampledFrom([]int{1, 40, 400}).Draw(t, "times"))
 			packed.add(text)
 			plain = append(plain, text)

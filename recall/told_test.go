@@ -11,8 +11,9 @@ import (
 
 func TestSpeakersOfATalkAreReadFromItsTexts(t *testing.T) {
 	for text, want := range map[string]string{
-		"Ann: Hello": "Ann", "[1:56 pm on 8 May, 2023] Ann Lee: Hello": "Ann Lee", "(2023-05-08 13:56) Óscar: Hola": "Óscar",
-		"ann: hello": "", "User: hello": "", "http://x": "", "Note:nothing": "", "12:30: lunch": "",
+		"Ann: Hello": "Ann", "[1:56 pm on 8 May, 2023] Ann Lee: Hello": "Ann Lee",
+		"(2023-05-08 13:56) Óscar: Hola": "Óscar",
+		"ann: hello":                     "", "User: hello": "", "http://x": "", "Note:nothing": "", "12:30: lunch": "",
 	} {
 		if got := speakerOf(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -51,7 +52,8 @@ func talkOf(t *testing.T, named bool) *Scope {
 		if named {
 			text = date + name + ": " + text
 		}
-		return Message{Conversation: "c", Block: fmt.Sprint(i), Ref: fmt.Sprint(i), Time: now.Add(time.Duration(i) * time.Second), Role: role, Text: text}
+		return Message{Conversation: "c", Block: fmt.Sprint(i), Ref: fmt.Sprint(i),
+			Time: now.Add(time.Duration(i) * time.Second), Role: role, Text: text}
 	}
 	var all []Message
 	for i := range 20 {
@@ -59,10 +61,14 @@ func talkOf(t *testing.T, named bool) *Scope {
 		if i%10 == 0 {
 			date = []string{"[1:56 pm on 8 May, 2023] ", "[9:55 am on 22 October, 2023] "}[i/10]
 		}
-		all = append(all, said(2*i, "user", "Ann", date, fmt.Sprintf("Did the day number %d go well for you over there?", i)),
-			said(2*i+1, "assistant", "Bea", "", fmt.Sprintf("The day number %d went well for me, thank you for asking.", i)))
+		all = append(all,
+			said(2*i, "user", "Ann", date, fmt.Sprintf("Did the day number %d go well for you over there?", i)),
+			said(2*i+1, "assistant", "Bea", "", fmt.Sprintf("The day number %d went well for me, thank you for asking.",
+				i)))
 	}
-	all = slices.Insert(all, 10, said(40, "user", "Ann", "", "The kiln in the cellar is mine since spring, and the shelf."), said(41, "assistant", "Bea", "", "The kiln in the cellar is new, I bought the wheel."))
+	all = slices.Insert(all, 10,
+		said(40, "user", "Ann", "", "The kiln in the cellar is mine since spring, and the shelf."),
+		said(41, "assistant", "Bea", "", "The kiln in the cellar is new, I bought the wheel."))
 	if err := s.Add(context.Background(), all); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +78,8 @@ func talkOf(t *testing.T, named bool) *Scope {
 // SPEC D2: what either speaker said is found.
 func TestNeitherSpeakerOfATalkHidesTheOther(t *testing.T) {
 	s := talkOf(t, true)
-	for query, want := range map[string]string{"What did Bea say about the kiln in the cellar?": "41", "What did Ann say about the kiln in the cellar?": "40"} {
+	for query, want := range map[string]string{"What did Bea say about the kiln in the cellar?": "41",
+		"What did Ann say about the kiln in the cellar?": "40"} {
 		r, err := s.Recall(t.Context(), query, RecallOptions{Top: 1})
 		if err != nil || len(r.Passages) != 1 || r.Passages[0].Block != want {
 			t.Errorf("%s: %+v, %v", query, r, err)
@@ -93,7 +100,8 @@ func TestTextsOfATalkTellTheirDates(t *testing.T) {
 	if err != nil || !strings.HasPrefix(r.Text, "8 May 2023:\n") {
 		t.Errorf("%v, %v", r, err)
 	}
-	if r, err = talkOf(t, false).Recall(t.Context(), "How was the day number 3?", RecallOptions{Top: 1}); err != nil || !strings.HasPrefix(r.Text, "18 November 2026:\n") {
+	if r, err = talkOf(t, false).Recall(t.Context(), "How was the day number 3?", RecallOptions{Top: 1}); err != nil ||
+		!strings.HasPrefix(r.Text, "18 November 2026:\n") {
 		t.Errorf("%v, %v", r, err)
 	}
 }
@@ -106,7 +114,8 @@ func TestLabelsAreNotSpeakers(t *testing.T) {
 		if i%10 == 0 {
 			text = "Note: " + text
 		}
-		if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: fmt.Sprint(i), Role: "user", Text: text}}); err != nil {
+		if err := s.Add(t.Context(),
+			[]Message{{Conversation: "c", Block: fmt.Sprint(i), Role: "user", Text: text}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,7 +138,9 @@ func TestUsersTellTheFactsToAnAssistantThatExplains(t *testing.T) {
 func TestANameFoundAfterTheScoresIsHarmless(t *testing.T) {
 	s := NewScope(Options{})
 	add := func(i int) {
-		if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: fmt.Sprint(i), Role: "user", Text: fmt.Sprintf("%s: the kiln number %d is warm", []string{"Ann", "Bob"}[i%2], i)}}); err != nil {
+		if err := s.Add(t.Context(),
+			[]Message{{Conversation: "c", Block: fmt.Sprint(i), Role: "user",
+				Text: fmt.Sprintf("%s: the kiln number %d is warm", []string{"Ann", "Bob"}[i%2], i)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,12 +164,16 @@ func TestANameFoundAfterTheScoresIsHarmless(t *testing.T) {
 func TestATalkAfterAnOpenerTellsItsDates(t *testing.T) {
 	s := NewScope(Options{})
 	now := time.Date(2026, 11, 18, 10, 0, 0, 0, time.UTC)
-	for i, text := range []string{"(beginning of the talk)", "[8 May 2023] Ann: the kiln is warm", "Bea: the kiln in the cellar?", "Ann: yes, the kiln in the cellar"} {
-		if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: fmt.Sprint(i), Time: now, Role: []string{"user", "assistant"}[i%2], Text: text}}); err != nil {
+	for i, text := range []string{"(beginning of the talk)", "[8 May 2023] Ann: the kiln is warm",
+		"Bea: the kiln in the cellar?", "Ann: yes, the kiln in the cellar"} {
+		if err := s.Add(t.Context(),
+			[]Message{{Conversation: "c", Block: fmt.Sprint(i), Time: now, Role: []string{"user", "assistant"}[i%2],
+				Text: text}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if r, err := s.Recall(t.Context(), "Is the kiln in the cellar warm?", RecallOptions{}); err != nil || !strings.Contains(r.Text, "8 May 2023:") {
+	if r, err := s.Recall(t.Context(), "Is the kiln in the cellar warm?", RecallOptions{}); err != nil ||
+		!strings.Contains(r.Text, "8 May 2023:") {
 		t.Errorf("%v, %v", r, err)
 	}
 }
@@ -172,11 +187,14 @@ func TestPastedPagesTellNoDates(t *testing.T) {
 		if i == 5 {
 			text = "[1 January 1999] Admin: the kiln is cold"
 		}
-		if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: fmt.Sprint(i), Time: now.Add(time.Duration(i) * time.Minute), Role: "user", Text: text}}); err != nil {
+		if err := s.Add(t.Context(),
+			[]Message{{Conversation: "c", Block: fmt.Sprint(i), Time: now.Add(time.Duration(i) * time.Minute),
+				Role: "user", Text: text}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if r, err := s.Recall(t.Context(), "Which kiln is warm?", RecallOptions{}); err != nil || strings.Contains(r.Text, "1999:") || !strings.Contains(r.Text, "18 November 2026:") {
+	if r, err := s.Recall(t.Context(), "Which kiln is warm?", RecallOptions{}); err != nil ||
+		strings.Contains(r.Text, "1999:") || !strings.Contains(r.Text, "18 November 2026:") {
 		t.Errorf("%v, %v", r, err)
 	}
 }
@@ -186,10 +204,13 @@ func TestLabelsDoNotEndInstructions(t *testing.T) {
 	s := NewScope(Options{})
 	said := []string{"Please port the parser. Always use tabs for indentation. Never touch the vendor folder."}
 	for i := range 6 {
-		said = append(said, fmt.Sprintf("Answer: function %d is ported", i), fmt.Sprintf("Question: what about function %d?", i+1))
+		said = append(said, fmt.Sprintf("Answer: function %d is ported", i),
+			fmt.Sprintf("Question: what about function %d?", i+1))
 	}
 	for i, text := range said {
-		if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: fmt.Sprint(i), Role: []string{"user", "assistant"}[i%2], Text: text}}); err != nil {
+		if err := s.Add(t.Context(),
+			[]Message{{Conversation: "c", Block: fmt.Sprint(i), Role: []string{"user", "assistant"}[i%2],
+				Text: text}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -212,14 +233,18 @@ func TestRecalledLinesNameTheirSpeakersOnce(t *testing.T) {
 	}
 	// A reply in the user's name is not the user's.
 	s := talkOf(t, true)
-	if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: "60", Ref: "60", Role: "assistant", Text: "Ann: The kiln in the cellar is broken."}}); err != nil {
+	if err := s.Add(t.Context(),
+		[]Message{{Conversation: "c", Block: "60", Ref: "60", Role: "assistant",
+			Text: "Ann: The kiln in the cellar is broken."}}); err != nil {
 		t.Fatal(err)
 	}
-	if r := find(t, s, query, RecallOptions{Directives: -1}); !strings.Contains(r.Text, "assistant> Ann: The kiln") || strings.Contains(r.Text, "Ann> ") {
+	if r := find(t, s, query, RecallOptions{Directives: -1}); !strings.Contains(r.Text, "assistant> Ann: The kiln") ||
+		strings.Contains(r.Text, "Ann> ") {
 		t.Errorf("a reply in the user's name:\n%s", r.Text)
 	}
 	// A text that names nobody in most of its talk keeps the role.
-	if r := find(t, talkOf(t, false), query, RecallOptions{Directives: -1}); !strings.Contains(r.Text, "\nuser> The kiln") {
+	if r := find(t, talkOf(t, false), query, RecallOptions{Directives: -1}); !strings.Contains(r.Text,
+		"\nuser> The kiln") {
 		t.Errorf("no role:\n%s", r.Text)
 	}
 }

@@ -25,7 +25,8 @@ func TestDatesInWordsMeanThoseOfTheirDay(t *testing.T) {
 		}
 	}
 	// The last day of a month has no counterpart in every month.
-	if got := datesSaid("next month", time.Date(2024, 1, 31, 0, 0, 0, 0, time.UTC)); got != "next month = February 2024" {
+	if got := datesSaid("next month", time.Date(2024, 1, 31, 0, 0, 0, 0,
+		time.UTC)); got != "next month = February 2024" {
 		t.Error(got)
 	}
 }
@@ -35,13 +36,16 @@ func TestDatesInWordsMeanThoseOfTheirDay(t *testing.T) {
 func TestRecalledTextExplainsItsDates(t *testing.T) {
 	said := time.Date(2023, 8, 28, 15, 19, 0, 0, time.UTC)
 	s := NewScope(Options{})
-	if err := s.Add(t.Context(), []Message{{Conversation: "c", Block: "1", Time: said, Role: "user", Text: "I took my kids to the park yesterday."}}); err != nil {
+	if err := s.Add(t.Context(),
+		[]Message{{Conversation: "c", Block: "1", Time: said, Role: "user",
+			Text: "I took my kids to the park yesterday."}}); err != nil {
 		t.Fatal(err)
 	}
 	for now, want := range map[time.Time]string{
-		{}:                     "28 August 2023:\nuser> I took my kids to the park yesterday.",
-		said.Add(time.Hour):    "28 August 2023:\nuser> I took my kids to the park yesterday.",
-		said.AddDate(0, 0, 22): "28 August 2023:\nuser (yesterday = 27 August 2023)> I took my kids to the park yesterday.",
+		{}:                  "28 August 2023:\nuser> I took my kids to the park yesterday.",
+		said.Add(time.Hour): "28 August 2023:\nuser> I took my kids to the park yesterday.",
+		said.AddDate(0, 0,
+			22): "28 August 2023:\nuser (yesterday = 27 August 2023)> I took my kids to the park yesterday.",
 	} {
 		r, err := s.Recall(t.Context(), "When were my kids in the park?", RecallOptions{Now: now})
 		if err != nil || r.Text != want {

@@ -32,7 +32,8 @@ func TestFormsAsText(t *testing.T) {
 			t.Errorf("%v is %q, want %q", c.forms, got, c.want)
 		}
 	}
-	for _, bad := range []string{"x", "1", "1x", "x1", "1x0", "-1x1", "1x1,", "1/x2", "1x1x1", "99999999999999x1", " 1x1"} {
+	for _, bad := range []string{"x", "1", "1x", "x1", "1x0", "-1x1", "1x1,", "1/x2", "1x1x1", "99999999999999x1",
+		" 1x1"} {
 		if f, err := timeline.ParseForms(bad); err == nil {
 			t.Errorf("%q is read as %v", bad, f)
 		}
@@ -83,7 +84,8 @@ func FuzzParseForms(f *testing.F) {
 func TestReadFormsRefusesWhatDoesNotBelong(t *testing.T) {
 	s := memory.New()
 	a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Now: noon, Messages: []timeline.Message{
-		{Identity: timeline.Hash{1}, Raw: []byte("1"), Format: "item"}, {Identity: timeline.Hash{2}, Raw: []byte("2"), Format: "item"},
+		{Identity: timeline.Hash{1}, Raw: []byte("1"), Format: "item"},
+		{Identity: timeline.Hash{2}, Raw: []byte("2"), Format: "item"},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +97,8 @@ func TestReadFormsRefusesWhatDoesNotBelong(t *testing.T) {
 		}
 	}
 	enough := errors.New("enough")
-	if err := timeline.ReadForms(ctx, s, timeline.Local, a.Head, formsOf(0, 0), func(*timeline.Entry) error { return enough }); !errors.Is(err, enough) {
+	if err := timeline.ReadForms(ctx, s, timeline.Local, a.Head, formsOf(0, 0),
+		func(*timeline.Entry) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("visitor's error: %v", err)
 	}
 }

@@ -353,7 +353,8 @@ func (w *rewriter) text(s, key, of string) {
 	case s == "" || w.rand.IntN(2) == 0:
 	case w.format == wire.Responses && key == "content" && of == "role assistant":
 		part = "output_text"
-	case w.format == wire.Responses && (key == "content" && strings.HasPrefix(of, "role ") || key == "output" && of == "function_call_output"):
+	case w.format == wire.Responses && (key == "content" && strings.HasPrefix(of, "role ") ||
+		key == "output" && of == "function_call_output"):
 		part = "input_text"
 	case w.format != wire.Responses && key == "content" && (strings.HasPrefix(of, "role ") || of == "tool_result"):
 		part = "text"
@@ -407,7 +408,8 @@ func TestIdentityTellsEveryChange(t *testing.T) {
 				for j := range body.Messages {
 					same := timeline.Identity(&body.Messages[j]) == timeline.Identity(&again.Messages[j])
 					if same != (j != i) {
-						t.Fatalf("%s of message %d changed from %q, message %d has the same identity: %v\n%s", l.key, i, was, j, same, again.Messages[j].Raw)
+						t.Fatalf("%s of message %d changed from %q, message %d has the same identity: %v\n%s", l.key, i,
+							was, j, same, again.Messages[j].Raw)
 					}
 				}
 			})
@@ -488,7 +490,8 @@ func FuzzSays(f *testing.F) {
 
 func BenchmarkSays(b *testing.B) {
 	text := strings.Repeat(`lines of a file\n`, 250)
-	m := message(b, wire.Anthropic, `{"role":"assistant","content":[{"type":"text","text":"`+text+`"},{"type":"tool_use","id":"t1","name":"edit","input":{"path":"a.go","old":"`+text+`","new":"x"}}]}`)
+	m := message(b, wire.Anthropic, `{"role":"assistant","content":[{"type":"text","text":"`+text+
+		`"},{"type":"tool_use","id":"t1","name":"edit","input":{"path":"a.go","old":"`+text+`","new":"x"}}]}`)
 	b.SetBytes(int64(len(m.Raw)))
 	b.ReportAllocs()
 	for b.Loop() {

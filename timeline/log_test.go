@@ -25,7 +25,8 @@ func (c *counting) Apply(ctx context.Context, tenant string, ch timeline.Change)
 	return c.Store.Apply(ctx, tenant, ch)
 }
 
-func (c *counting) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
+func (c *counting) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool,
+	visit func(*timeline.Entry) error) error {
 	c.reads++
 	return c.Store.Messages(ctx, tenant, to, first, last, hashes, visit)
 }
@@ -83,7 +84,8 @@ func TestLogShowsTheStoreWhatIsNew(t *testing.T) {
 			t.Errorf("%s: %d known, %d varied, %d new", what, a.Known, a.Varied, a.New)
 		}
 		if ask.asked != asked || s.messages != shown || s.reads != reads {
-			t.Errorf("%s: %d identities were asked for, %d messages shown, %d reads; want %d, %d, %d", what, ask.asked, s.messages, s.reads, asked, shown, reads)
+			t.Errorf("%s: %d identities were asked for, %d messages shown, %d reads; want %d, %d, %d", what, ask.asked,
+				s.messages, s.reads, asked, shown, reads)
 		}
 		return a
 	}
@@ -101,7 +103,8 @@ func TestLogShowsTheStoreWhatIsNew(t *testing.T) {
 		t.Errorf("head %v", a.Head)
 	}
 	send("and back", 995, 995, 0, 0, 0, 0, 0)
-	if _, err := s.Store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Now: noon, Stay: true}); err != nil {
+	if _, err := s.Store.Apply(ctx, timeline.Local,
+		timeline.Change{Conversation: "c", Now: noon, Stay: true}); err != nil {
 		t.Fatal(err)
 	}
 	send("somebody else changed the conversation", 996, 995, 0, 1, 2, 2, 1)
@@ -122,11 +125,13 @@ func TestLogStartsFromWhatIsStored(t *testing.T) {
 	s := &counting{Store: memory.New()}
 	messages := history(300)
 	ask := &asking{messages: messages}
-	if _, err := timeline.NewLog(s, timeline.LogOptions{}).Append(ctx, timeline.Local, "c", messages[:299], ask.says, timeline.Change{Now: noon}); err != nil {
+	if _, err := timeline.NewLog(s, timeline.LogOptions{}).Append(ctx, timeline.Local, "c", messages[:299], ask.says,
+		timeline.Change{Now: noon}); err != nil {
 		t.Fatal(err)
 	}
 	ask.asked, s.messages = 0, 0
-	a, err := timeline.NewLog(s, timeline.LogOptions{}).Append(ctx, timeline.Local, "c", messages, ask.says, timeline.Change{Now: noon})
+	a, err := timeline.NewLog(s, timeline.LogOptions{}).Append(ctx, timeline.Local, "c", messages, ask.says,
+		timeline.Change{Now: noon})
 	if err != nil || a.New != 1 || ask.asked != 1 || s.messages != 1 {
 		t.Errorf("%+v, %v; %d asked, %d shown", a, err, ask.asked, s.messages)
 	}
@@ -135,7 +140,8 @@ func TestLogStartsFromWhatIsStored(t *testing.T) {
 func TestLogOfNothing(t *testing.T) {
 	s := memory.New()
 	log := timeline.NewLog(s, timeline.LogOptions{})
-	if a, err := log.Append(ctx, timeline.Local, "c", nil, nil, timeline.Change{Now: noon}); err != nil || a.Revision != 0 {
+	if a, err := log.Append(ctx, timeline.Local, "c", nil, nil, timeline.Change{Now: noon}); err != nil ||
+		a.Revision != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	ask := &asking{messages: history(2)}
@@ -143,7 +149,8 @@ func TestLogOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := log.Append(ctx, timeline.Local, "c", nil, nil, timeline.Change{Now: noon, Put: []timeline.Record{{Kind: "k", Key: "1", At: timeline.AtHead()}}})
+	b, err := log.Append(ctx, timeline.Local, "c", nil, nil,
+		timeline.Change{Now: noon, Put: []timeline.Record{{Kind: "k", Key: "1", At: timeline.AtHead()}}})
 	if err != nil || b.Head != a.Head || b.Revision != 2 {
 		t.Errorf("%+v, %v", b, err)
 	}
@@ -157,9 +164,11 @@ func TestLogFailsWithItsChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, extra := range map[error]timeline.Change{
-		timeline.ErrInvalid:   {Put: []timeline.Record{{Kind: "k", Key: "1"}}},
-		timeline.ErrNoPlace:   {Now: noon, Put: []timeline.Record{{Kind: "k", Key: "1", At: timeline.Place{Trunk: 99, Depth: 9}}}},
-		timeline.ErrNoContent: {Now: noon, Put: []timeline.Record{{Kind: "k", Key: "1", Contents: []timeline.Hash{{1}}}}},
+		timeline.ErrInvalid: {Put: []timeline.Record{{Kind: "k", Key: "1"}}},
+		timeline.ErrNoPlace: {Now: noon,
+			Put: []timeline.Record{{Kind: "k", Key: "1", At: timeline.Place{Trunk: 99, Depth: 9}}}},
+		timeline.ErrNoContent: {Now: noon,
+			Put: []timeline.Record{{Kind: "k", Key: "1", Contents: []timeline.Hash{{1}}}}},
 	} {
 		if _, err := log.Append(ctx, timeline.Local, "c", ask.messages, ask.says, extra); !errors.Is(err, want) {
 			t.Errorf("%v, want %v", err, want)
@@ -167,7 +176,8 @@ func TestLogFailsWithItsChange(t *testing.T) {
 	}
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := log.Append(done, timeline.Local, "c", ask.messages, ask.says, timeline.Change{Now: noon}); !errors.Is(err, context.Canceled) {
+	if _, err := log.Append(done, timeline.Local, "c", ask.messages, ask.says,
+		timeline.Change{Now: noon}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -192,14 +202,16 @@ func TestLogNoticesThatItsPlaceIsGone(t *testing.T) {
 	s := &before{Store: memory.New()}
 	log := timeline.NewLog(s, timeline.LogOptions{})
 	ask := &asking{messages: history(6)}
-	if _, err := log.Append(ctx, timeline.Local, "c", ask.messages[:5], ask.says, timeline.Change{Now: noon}); err != nil {
+	if _, err := log.Append(ctx, timeline.Local, "c", ask.messages[:5], ask.says,
+		timeline.Change{Now: noon}); err != nil {
 		t.Fatal(err)
 	}
 	s.do = func() {
 		if _, err := s.Delete(ctx, timeline.Local, "c", nil); err != nil {
 			t.Error(err)
 		}
-		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Now: noon, Messages: []timeline.Message{{Raw: []byte("other"), Format: "item"}}})
+		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Now: noon,
+			Messages: []timeline.Message{{Raw: []byte("other"), Format: "item"}}})
 		if err != nil {
 			t.Error(err)
 		}
@@ -242,7 +254,8 @@ func TestLogNoticesThatAConversationBeganAnew(t *testing.T) {
 		raw := []byte{'x', byte('0' + i)}
 		shared = append(shared, timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: "item"})
 	}
-	if again := apply("c", noon.Add(time.Second), shared...); again.Head != first.Head || again.Revision != first.Revision {
+	if again := apply("c", noon.Add(time.Second), shared...); again.Head != first.Head ||
+		again.Revision != first.Revision {
 		t.Fatalf("%+v is told from %+v by its place: the test finds nothing", again, first)
 	}
 	a, err := log.Append(ctx, timeline.Local, "c", ask.messages, ask.says, timeline.Change{Now: noon.Add(time.Minute)})
@@ -268,7 +281,8 @@ func TestLogRemembersNoMoreThanItMay(t *testing.T) {
 	reads := func(name string) int {
 		t.Helper()
 		s.reads = 0
-		if _, err := log.Append(ctx, timeline.Local, name, ask.messages, ask.says, timeline.Change{Now: noon, Project: "p"}); err != nil {
+		if _, err := log.Append(ctx, timeline.Local, name, ask.messages, ask.says,
+			timeline.Change{Now: noon, Project: "p"}); err != nil {
 			t.Fatal(err)
 		}
 		return s.reads
@@ -289,7 +303,8 @@ func TestLogMatchesWithoutAllocating(t *testing.T) {
 	log := timeline.NewLog(memory.New(), timeline.LogOptions{})
 	ask := &asking{messages: history(10_000)}
 	send := func() {
-		if _, err := log.Append(ctx, timeline.Local, "c", ask.messages, ask.says, timeline.Change{Now: noon}); err != nil {
+		if _, err := log.Append(ctx, timeline.Local, "c", ask.messages, ask.says,
+			timeline.Change{Now: noon}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -308,10 +323,13 @@ func TestLogWritesRequestAndReplyInOneChange(t *testing.T) {
 	requests := 0
 	send := func(log *timeline.Log, n int) timeline.Appended {
 		t.Helper()
-		a, err := log.AppendThen(ctx, timeline.Local, "c", nil, ask.messages[:n], n-1, ask.says, timeline.Change{Now: noon}, func(at *timeline.Appended) (timeline.Change, error) {
-			requests++
-			return timeline.Change{Now: noon.Add(time.Second), Put: []timeline.Record{{Kind: "call", Key: "1", At: at.Place(int64(n) - 1), Data: []byte(at.Forms.String())}}}, nil
-		})
+		a, err := log.AppendThen(ctx, timeline.Local, "c", nil, ask.messages[:n], n-1, ask.says,
+			timeline.Change{Now: noon}, func(at *timeline.Appended) (timeline.Change, error) {
+				requests++
+				return timeline.Change{Now: noon.Add(time.Second),
+					Put: []timeline.Record{{Kind: "call", Key: "1", At: at.Place(int64(n) - 1),
+						Data: []byte(at.Forms.String())}}}, nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +338,8 @@ func TestLogWritesRequestAndReplyInOneChange(t *testing.T) {
 	check := func(a timeline.Appended, revision int64, varied, n int, forms string) {
 		t.Helper()
 		r, err := s.Records(ctx, timeline.Local, "c", "call", "1")
-		if err != nil || len(r) != 1 || a.Revision != revision || a.Varied != varied || a.Head.Depth != int64(n) || r[0].At != a.Place(int64(n)-1) || string(r[0].Data) != forms {
+		if err != nil || len(r) != 1 || a.Revision != revision || a.Varied != varied || a.Head.Depth != int64(n) ||
+			r[0].At != a.Place(int64(n)-1) || string(r[0].Data) != forms {
 			t.Errorf("%+v, %+v (%v), want revision %d and forms %s", a, r, err, revision, forms)
 		}
 	}
@@ -331,7 +350,8 @@ func TestLogWritesRequestAndReplyInOneChange(t *testing.T) {
 	if requests != 3 {
 		t.Errorf("%d times for three calls", requests)
 	}
-	if c, err := s.Conversation(ctx, timeline.Local, "c"); err != nil || !c.Created.Equal(noon) || !c.Updated.Equal(noon.Add(time.Second)) {
+	if c, err := s.Conversation(ctx, timeline.Local, "c"); err != nil || !c.Created.Equal(noon) ||
+		!c.Updated.Equal(noon.Add(time.Second)) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	// Another log brings forms that this one has not seen: those that are written are
@@ -354,9 +374,12 @@ func TestLogWritesOneChangeIntoAnotherConversationOfTheSameWords(t *testing.T) {
 	ask := &asking{messages: history(12)}
 	send := func(conversation string, n int) timeline.Appended {
 		t.Helper()
-		a, err := log.AppendThen(ctx, timeline.Local, conversation, nil, ask.messages[:n], n-1, ask.says, timeline.Change{Now: noon}, func(at *timeline.Appended) (timeline.Change, error) {
-			return timeline.Change{Now: noon, Put: []timeline.Record{{Kind: "call", Key: fmt.Sprint(n), At: at.Place(int64(n) - 1), Data: []byte(at.Forms.String())}}}, nil
-		})
+		a, err := log.AppendThen(ctx, timeline.Local, conversation, nil, ask.messages[:n], n-1, ask.says,
+			timeline.Change{Now: noon}, func(at *timeline.Appended) (timeline.Change, error) {
+				return timeline.Change{Now: noon,
+					Put: []timeline.Record{{Kind: "call", Key: fmt.Sprint(n), At: at.Place(int64(n) - 1),
+						Data: []byte(at.Forms.String())}}}, nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -436,7 +459,9 @@ func TestLogAppendsAfterWhatIsOnlyNamed(t *testing.T) {
 	}
 	// The branch is known by its own log, and found by another.
 	for _, log := range []*timeline.Log{log, timeline.NewLog(s, timeline.LogOptions{})} {
-		if c, err := after(log, 8, 8, timeline.Change{Stay: true, Put: []timeline.Record{{Kind: "k", Key: "1", At: b.Place(8)}}}); err != nil || c.Place(8) != b.Place(8) {
+		if c, err := after(log, 8, 8,
+			timeline.Change{Stay: true, Put: []timeline.Record{{Kind: "k", Key: "1", At: b.Place(8)}}}); err != nil ||
+			c.Place(8) != b.Place(8) {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}

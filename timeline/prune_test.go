@@ -111,7 +111,8 @@ func TestPruneLeavesWhatChangesMeanwhile(t *testing.T) {
 func TestPruneReportsFailure(t *testing.T) {
 	s := aged(t, map[string]int{"a": 5})
 	s.Close()
-	if _, err := timeline.Prune(ctx, s, timeline.Local, timeline.Policy{OlderThan: time.Hour}, noon); !errors.Is(err, timeline.ErrClosed) {
+	if _, err := timeline.Prune(ctx, s, timeline.Local, timeline.Policy{OlderThan: time.Hour}, noon); !errors.Is(err,
+		timeline.ErrClosed) {
 		t.Error(err)
 	}
 }
@@ -119,7 +120,8 @@ func TestPruneReportsFailure(t *testing.T) {
 // An import is as old as its last message, not as the import.
 func TestPruneGoesByTheLastMessage(t *testing.T) {
 	s := memory.New()
-	for name, said := range map[string]time.Time{"old": noon.AddDate(0, -9, 0), "young": noon.AddDate(0, 0, -1), "no time": {}, "tomorrow": noon.AddDate(0, 0, 1)} {
+	for name, said := range map[string]time.Time{"old": noon.AddDate(0, -9, 0), "young": noon.AddDate(0, 0, -1),
+		"no time": {}, "tomorrow": noon.AddDate(0, 0, 1)} {
 		raw := []byte(name)
 		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Now: noon, Began: said,
 			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: "item", Time: said}}})
@@ -143,7 +145,8 @@ func TestPruneKeepsWordsThatAreSaidAgain(t *testing.T) {
 	for i, when := range []time.Time{noon.AddDate(0, -9, 0), noon} {
 		raw := []byte("good morning")
 		if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: []string{"then", "today"}[i], Now: when,
-			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: "item", Time: when}}}); err != nil {
+			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: "item",
+				Time: when}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

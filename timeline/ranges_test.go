@@ -19,7 +19,8 @@ func TestRangesAreReadAsWritten(t *testing.T) {
 		}
 		r := timeline.RangesOf(ids)
 		got, err := timeline.ParseRanges(r.String())
-		if err != nil || !slices.Equal(got, r) || !slices.Equal(slices.Collect(got.All()), ids) || got.Len() != len(ids) {
+		if err != nil || !slices.Equal(got, r) || !slices.Equal(slices.Collect(got.All()), ids) ||
+			got.Len() != len(ids) {
 			t.Fatalf("%v was written as %q and read as %v, %v", ids, r, got, err)
 		}
 		for id := range last + 2 {
@@ -31,7 +32,8 @@ func TestRangesAreReadAsWritten(t *testing.T) {
 }
 
 func TestRangesRejectWhatDoesNotRise(t *testing.T) {
-	for _, bad := range []string{"x", "1,", "2,1", "1,1", "3-1", "0", "-1", "1-99999999999", "1-16777216,16777217", "1,,2", "1-", "1-9223372036854775807"} {
+	for _, bad := range []string{"x", "1,", "2,1", "1,1", "3-1", "0", "-1", "1-99999999999", "1-16777216,16777217",
+		"1,,2", "1-", "1-9223372036854775807"} {
 		if got, err := timeline.ParseRanges(bad); err == nil {
 			t.Errorf("%q reads %v", bad, got)
 		}

@@ -150,7 +150,8 @@ func TestTheErrorBarFollowsTheNoise(t *testing.T) {
 
 func TestCalibrationRefusesWhatTeachesNothing(t *testing.T) {
 	var c Calibration
-	for _, p := range [][2]int{{0, 0}, {100, 120}, {499, 600}, {1000, 0}, {1000, -1}, {1000, 100}, {1000, 5000}, {-5, 9}} {
+	for _, p := range [][2]int{{0, 0}, {100, 120}, {499, 600}, {1000, 0}, {1000, -1}, {1000, 100}, {1000, 5000},
+		{-5, 9}} {
 		if c.Observe("m", p[0], p[1]) {
 			t.Errorf("%v was taken", p)
 		}
@@ -236,7 +237,8 @@ func TestCalibrationSurvivesStorage(t *testing.T) {
 		var a, b Calibration
 		for range rapid.IntRange(0, 30).Draw(t, "n") {
 			x := rapid.IntRange(500, 200_000).Draw(t, "x")
-			a.Observe(rapid.SampledFrom([]string{"m", "n"}).Draw(t, "model"), x, x+rapid.IntRange(0, 2*x).Draw(t, "more"))
+			a.Observe(rapid.SampledFrom([]string{"m", "n"}).Draw(t, "model"), x,
+				x+rapid.IntRange(0, 2*x).Draw(t, "more"))
 		}
 		data, err := json.Marshal(&a)
 		if err != nil {
@@ -346,7 +348,8 @@ func TestMedianBearsUnfavourableValues(t *testing.T) {
 	for _, n := range []int{17, 64, 2015, 2016} {
 		for name, value := range map[string]func(i int) float64{
 			"falling": func(i int) float64 { return float64(-i) }, "equal": func(int) float64 { return 1 },
-			"organ pipe": func(i int) float64 { return float64(min(i, n-i)) }, "two": func(i int) float64 { return float64(i % 2) },
+			"organ pipe": func(i int) float64 { return float64(min(i, n-i)) },
+			"two":        func(i int) float64 { return float64(i % 2) },
 		} {
 			v := make([]float64, n)
 			for i := range v {

@@ -34,14 +34,17 @@ func TestOpenAIMessagesAreExact(t *testing.T) {
 		return m
 	}
 	r := &chat.Request{Messages: []chat.Message{
-		msg(chat.System, txt("You are a helpful, pattern-following assistant that translates corporate jargon into plain English.")),
+		msg(chat.System,
+			txt("You are a helpful, pattern-following assistant that translates corporate jargon into plain English.")),
 		named("example_user", "New synergies will help drive top-line growth."),
 		named("example_assistant", "Things working well together will increase revenue."),
-		named("example_user", "Let's circle back when we have more bandwidth to touch base on opportunities for increased leverage."),
+		named("example_user",
+			"Let's circle back when we have more bandwidth to touch base on opportunities for increased leverage."),
 		named("example_assistant", "Let's talk later when we're less busy about how to do better."),
 		msg(chat.User, txt("This late pivot means we don't have time to boil the ocean for the client deliverable.")),
 	}}
-	for model, want := range map[string]int{"gpt-3.5-turbo": 129, "gpt-4": 129, "gpt-4-0613": 129, "gpt-4o": 124, "gpt-4o-mini": 124} {
+	for model, want := range map[string]int{"gpt-3.5-turbo": 129, "gpt-4": 129, "gpt-4-0613": 129, "gpt-4o": 124,
+		"gpt-4o-mini": 124} {
 		b := counter(model).Request(r)
 		if b.Total != want || b.Accuracy != Exact {
 			t.Errorf("%s: %d, %s; want %d, exact", model, b.Total, b.Accuracy, want)
@@ -90,7 +93,8 @@ func TestToolFormsOfAllProtocols(t *testing.T) {
 		`{"name":"n","input_schema":{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}}`,
 		`{"name":"n","input_schema":{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}}`,
 		`{"name":"n","input_schema":{"properties":7}}`, `{"name":"n","input_schema":[]}`, `{`, `null`,
-		`{"name":"n","input_schema":` + strings.Repeat(`{"properties":{"p":`, 400) + `1` + strings.Repeat(`}}`, 400) + `}`,
+		`{"name":"n","input_schema":` + strings.Repeat(`{"properties":{"p":`, 400) + `1` + strings.Repeat(`}}`, 400) +
+			`}`,
 	} {
 		got := c.Tool(&chat.ToolDef{Name: "n", Raw: []byte(raw)})
 		if got.Tokens < 1 || got.Accuracy != Estimate {
@@ -185,16 +189,24 @@ func TestParts(t *testing.T) {
 		"call, object": {chat.Part{Kind: chat.Call, Name: "run", Args: []byte(`{"cmd":"ls"}`)},
 			Count{text("run") + text(`{"cmd":"ls"}`) + 8, Estimate}},
 		"result": {chat.Part{Kind: chat.Result, Text: chat.Quote("a file")}, Count{text("a file"), Exact}},
-		"result, list": {chat.Part{Kind: chat.Result, Parts: []chat.Part{txt("a"), {Kind: chat.Image, Media: &chat.Media{Detail: "low"}}}},
+		"result, list": {chat.Part{Kind: chat.Result,
+			Parts: []chat.Part{txt("a"), {Kind: chat.Image, Media: &chat.Media{Detail: "low"}}}},
 			Count{text("a") + 85, Exact}},
-		"thinking":       {chat.Part{Kind: chat.Thinking, Text: chat.Quote("hm, well")}, Count{text("hm, well"), Estimate}},
-		"redacted":       {chat.Part{Kind: chat.Thinking, Signed: true, Raw: make([]byte, 1600)}, Count{300, Estimate}},
-		"signed, hidden": {chat.Part{Kind: chat.Thinking, Signed: true, Text: chat.Quote("x"), Raw: make([]byte, 1603)}, Count{300, Estimate}},
-		"compaction":     {chat.Part{Kind: chat.Compaction, Text: chat.Quote("so far")}, Count{text("so far"), Estimate}},
-		"unknown":        {chat.Part{Kind: chat.Unknown, Raw: []byte(`{"type":"odd","n":1}`)}, Count{text(`{"type":"odd","n":1}`), Estimate}},
-		"reference":      {chat.Part{Kind: chat.Reference, Raw: []byte(`{"type":"item_reference"}`)}, Count{text(`{"type":"item_reference"}`), Estimate}},
-		"document, text": {chat.Part{Kind: chat.Document, Media: &chat.Media{Text: chat.Quote("page one")}}, Count{text("page one"), Exact}},
-		"document, pdf": {chat.Part{Kind: chat.Document, Media: &chat.Media{Type: "application/pdf", Data: make([]byte, 160_000)}},
+		"thinking": {chat.Part{Kind: chat.Thinking, Text: chat.Quote("hm, well")},
+			Count{text("hm, well"), Estimate}},
+		"redacted": {chat.Part{Kind: chat.Thinking, Signed: true, Raw: make([]byte, 1600)}, Count{300, Estimate}},
+		"signed, hidden": {chat.Part{Kind: chat.Thinking, Signed: true, Text: chat.Quote("x"), Raw: make([]byte, 1603)},
+			Count{300, Estimate}},
+		"compaction": {chat.Part{Kind: chat.Compaction, Text: chat.Quote("so far")},
+			Count{text("so far"), Estimate}},
+		"unknown": {chat.Part{Kind: chat.Unknown, Raw: []byte(`{"type":"odd","n":1}`)},
+			Count{text(`{"type":"odd","n":1}`), Estimate}},
+		"reference": {chat.Part{Kind: chat.Reference, Raw: []byte(`{"type":"item_reference"}`)},
+			Count{text(`{"type":"item_reference"}`), Estimate}},
+		"document, text": {chat.Part{Kind: chat.Document, Media: &chat.Media{Text: chat.Quote("page one")}},
+			Count{text("page one"), Exact}},
+		"document, pdf": {chat.Part{Kind: chat.Document,
+			Media: &chat.Media{Type: "application/pdf", Data: make([]byte, 160_000)}},
 			Count{3 * 1500, Estimate}}, // 120,000 bytes at 40,000 a page
 		"document, url": {chat.Part{Kind: chat.Document, Media: &chat.Media{URL: "u"}}, Count{5 * 1500, Estimate}},
 		"audio, wav": {chat.Part{Kind: chat.Audio, Media: &chat.Media{Type: "audio/wav", Data: make([]byte, 128_000)}},

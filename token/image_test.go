@@ -85,7 +85,8 @@ func pngHead(w, h int) []byte {
 
 // SPEC B6: ceil(sqrt(base64 length))·1.5, rounded up.
 func TestImageOfUnknownSize(t *testing.T) {
-	for n, want := range map[int]int{0: 0, 1: 2, 4: 3, 5: 5, 100: 15, 101: 17, 10_000: 150, 1_000_000: 1500, 1_000_001: 1502} {
+	for n, want := range map[int]int{0: 0, 1: 2, 4: 3, 5: 5, 100: 15, 101: 17, 10_000: 150, 1_000_000: 1500,
+		1_000_001: 1502} {
 		if got := blindImage(n); got != want {
 			t.Errorf("%d characters: %d, want %d", n, got, want)
 		}
@@ -98,7 +99,8 @@ func TestImageOfUnknownSize(t *testing.T) {
 }
 
 func TestImageThatCannotBeSeen(t *testing.T) {
-	for model, want := range map[string]int{"gpt-4o": 1105, "claude-haiku-4-5": 1568, "claude-opus-5": 2691, "gemini-3-pro": 1120, "nobody-knows": 1600, "gpt-4": 1600} {
+	for model, want := range map[string]int{"gpt-4o": 1105, "claude-haiku-4-5": 1568, "claude-opus-5": 2691,
+		"gemini-3-pro": 1120, "nobody-knows": 1600, "gpt-4": 1600} {
 		c := NewCounter(Builtin().Lookup(model), Options{})
 		for _, m := range []*chat.Media{nil, {URL: "https://example.com/a.png"}, {FileID: "file-1"}} {
 			if got := c.Part(&chat.Part{Kind: chat.Image, Media: m}); got.Tokens != want {
@@ -181,7 +183,8 @@ func TestEveryPictureCostsSomethingBounded(t *testing.T) {
 		if m.image.Kind != "" && (n < 1 || n > mostImage) {
 			t.Fatalf("%s: %d by %d is %d tokens", m.ID, w, h, n)
 		}
-		if b := m.image.Budget; b > 0 && m.image.Kind == "patches" && float64(n) > float64(b)*max(m.image.Multiplier, 1)+1 {
+		if b := m.image.Budget; b > 0 && m.image.Kind == "patches" &&
+			float64(n) > float64(b)*max(m.image.Multiplier, 1)+1 {
 			t.Fatalf("%s: %d by %d is %d tokens, budget %d", m.ID, w, h, n, b)
 		}
 	})
@@ -204,7 +207,8 @@ func FuzzImageSize(f *testing.F) {
 
 // The longer side is brought down to the edge, whichever it is.
 func TestPicturesAreBroughtWithinTheirEdge(t *testing.T) {
-	for _, c := range [][5]int{{400, 100, 200, 200, 50}, {100, 400, 200, 50, 200}, {100, 400, 0, 100, 400}, {100, 200, 200, 100, 200}, {4000, 1, 200, 200, 1}} {
+	for _, c := range [][5]int{{400, 100, 200, 200, 50}, {100, 400, 200, 50, 200}, {100, 400, 0, 100, 400},
+		{100, 200, 200, 100, 200}, {4000, 1, 200, 200, 1}} {
 		if w, h := within(c[0], c[1], c[2]); w != c[3] || h != c[4] {
 			t.Errorf("%v: %d by %d", c, w, h)
 		}

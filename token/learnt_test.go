@@ -68,7 +68,8 @@ func TestLearntAtTheSameMomentIsKept(t *testing.T) {
 		all.Go(func() {
 			for k := range pairs {
 				l.Calibration.Observe("t\tm", 1000+100*i+k, 2*(1000+100*i+k))
-				l.Limits.Learn(Asked{Tenant: "t", Conversation: fmt.Sprint(i), Model: fmt.Sprint("m", k), Window: 9000}, 5000, false, time.Unix(1000, 0))
+				l.Limits.Learn(Asked{Tenant: "t", Conversation: fmt.Sprint(i), Model: fmt.Sprint("m", k), Window: 9000},
+					5000, false, time.Unix(1000, 0))
 				if err := l.Save(); err != nil {
 					t.Error(err)
 				}

@@ -49,7 +49,8 @@ func TestLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	l = new(Limits)
-	if err := json.Unmarshal(data, l); err != nil || !l.Binds(Asked{Tenant: "ann", Conversation: "one", Model: "m"}) || l.Binds(m(0)) {
+	if err := json.Unmarshal(data, l); err != nil || !l.Binds(Asked{Tenant: "ann", Conversation: "one", Model: "m"}) ||
+		l.Binds(m(0)) {
 		t.Errorf("%s, %v", data, err)
 	}
 	l.LearnBinding(Asked{Tenant: "ann", Conversation: "two", Model: "m"})
@@ -61,7 +62,9 @@ func TestLimits(t *testing.T) {
 		learnTwice(l, Asked{"ben", "", fmt.Sprint(i), 200_000}, 1000, now.Add(time.Duration(i)))
 		l.LearnBinding(Asked{Tenant: "ben", Model: fmt.Sprint(i)})
 	}
-	if len(l.known) > maxLimits+1 || len(l.bound) > maxLimits || l.Within(Asked{"ben", "", "0", 200_000}, 2000, 0, now) != 2000 || l.Within(Asked{"ben", "", "511", 200_000}, 2000, 0, now) != 1000 {
+	if len(l.known) > maxLimits+1 || len(l.bound) > maxLimits ||
+		l.Within(Asked{"ben", "", "0", 200_000}, 2000, 0, now) != 2000 ||
+		l.Within(Asked{"ben", "", "511", 200_000}, 2000, 0, now) != 1000 {
 		t.Errorf("%d limits, %d that bind", len(l.known), len(l.bound))
 	}
 	within(200_000, 80_000) // one tenant's names push out nothing of another's
@@ -74,7 +77,8 @@ func TestLimitsAreConfirmed(t *testing.T) {
 	in := func(conversation string) Asked { return Asked{"ann", conversation, "m", 200_000} }
 	check := func(what string, one, two, other int) {
 		t.Helper()
-		if a, b, c := l.Within(in("one"), 100_000, 0, now), l.Within(in("two"), 100_000, 0, now), l.Within(in("other"), 100_000, 0, now); a != one || b != two || c != other {
+		if a, b, c := l.Within(in("one"), 100_000, 0, now), l.Within(in("two"), 100_000, 0, now),
+			l.Within(in("other"), 100_000, 0, now); a != one || b != two || c != other {
 			t.Errorf("%s: %d, %d, %d, want %d, %d, %d", what, a, b, c, one, two, other)
 		}
 	}
@@ -91,7 +95,8 @@ func TestLimitsAreConfirmed(t *testing.T) {
 		t.Error("taken")
 	}
 	check("more was taken", 40_000, 40_000, 40_000)
-	if all := l.All(now); len(all) != 1 || all[0].Tokens != 40_000 || all[0].Model != "m" || all[0].Window != 200_000 || all[0].Tenant != "ann" || all[0].Conversation != "" {
+	if all := l.All(now); len(all) != 1 || all[0].Tokens != 40_000 || all[0].Model != "m" || all[0].Window != 200_000 ||
+		all[0].Tenant != "ann" || all[0].Conversation != "" {
 		t.Errorf("%+v", all)
 	}
 }

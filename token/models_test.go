@@ -96,7 +96,8 @@ func TestLookupTakesEverySpelling(t *testing.T) {
 
 func TestLookupNeverTakesOneModelForAnother(t *testing.T) {
 	for _, name := range []string{
-		"gpt-4o-something", "gpt-7", "claude-sonnet-4-9", "claude-opus-6", "o1-ultra", "my-model", "", "gemini-9-pro", "-", "gpt", "default",
+		"gpt-4o-something", "gpt-7", "claude-sonnet-4-9", "claude-opus-6", "o1-ultra", "my-model", "", "gemini-9-pro",
+		"-", "gpt", "default",
 	} {
 		m := Builtin().Lookup(name)
 		if m.Known {
@@ -167,7 +168,8 @@ func TestFiguresOfModelsThatLookAlike(t *testing.T) {
 	} {
 		m := Builtin().Lookup(name)
 		if !m.Known || m.Window != want.window || m.Prices.Input != want.input || m.Prices.Output != want.output {
-			t.Errorf("%s: known %v, window %d, prices %v/%v; want %+v", name, m.Known, m.Window, m.Prices.Input, m.Prices.Output, want)
+			t.Errorf("%s: known %v, window %d, prices %v/%v; want %+v", name, m.Known, m.Window, m.Prices.Input,
+				m.Prices.Output, want)
 		}
 	}
 }
@@ -285,13 +287,15 @@ func TestLoadModelsLaysFieldOverField(t *testing.T) {
 		t.Error(d)
 	}
 	house := ms.Lookup("house-claude-20260101")
-	if house.ID != "house-claude" || !house.Known || house.Window != 150_000 || len(house.Widen) != 0 || house.Prices.Output != 15 {
+	if house.ID != "house-claude" || !house.Known || house.Window != 150_000 || len(house.Widen) != 0 ||
+		house.Prices.Output != 15 {
 		t.Errorf("%+v", house)
 	}
 	if house.structure.Call != 99 || house.structure.Tools != 366 {
 		t.Errorf("structure %+v", house.structure)
 	}
-	if tiny := ms.Lookup("tiny"); !tiny.Known || tiny.Window != 4096 || tiny.Encoding != "o200k_base" || tiny.Multiplier != 1.1 {
+	if tiny := ms.Lookup("tiny"); !tiny.Known || tiny.Window != 4096 || tiny.Encoding != "o200k_base" ||
+		tiny.Multiplier != 1.1 {
 		t.Errorf("%+v", tiny)
 	}
 	if m := Builtin().Lookup("gpt-4o"); m.Window != 128_000 || m.structure.Call == 99 {
@@ -315,7 +319,8 @@ func TestLoadModelsNamesModelAndField(t *testing.T) {
 		{`{"models":[{"id":"x","image":"odd"}]}`, "x", "image", "odd"},
 		{`{"models":[{"id":"x","aliases":["gpt-4o"]}]}`, "x", "aliases", "gpt-4o"},
 		{`{"models":[{"id":"x","prices":{"input":-1}}]}`, "x", "prices.input", "negative"},
-		{`{"models":[{"id":"x","prices":{"tiers":[{"over":9,"output":-1}]}}]}`, "x", "prices.tiers[0].output", "negative"},
+		{`{"models":[{"id":"x","prices":{"tiers":[{"over":9,"output":-1}]}}]}`, "x", "prices.tiers[0].output",
+			"negative"},
 		{`{"models":[{"id":"x","cache":{"ttl":[300,-1]}}]}`, "x", "cache.ttl[1]", "negative"},
 		{`{"models":[{"id":"x","window":-5}]}`, "x", "window", "must not be negative, is -5"},
 		{`{"models":[{"id":"x","multiplier":-1}]}`, "x", "multiplier", "negative"},
@@ -354,7 +359,8 @@ func TestLoadModelsNamesModelAndField(t *testing.T) {
 			t.Errorf("%s: %v", c.in, err)
 			continue
 		}
-		if me.Model != c.model || me.Field != c.field || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) {
+		if me.Model != c.model || me.Field != c.field || !strings.Contains(err.Error(), c.says) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: model %q, field %q: %v", c.in, me.Model, me.Field, err)
 		}
 	}

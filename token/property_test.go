@@ -98,7 +98,8 @@ func TestARequestIsTheSumOfItsParts(t *testing.T) {
 			return
 		}
 		for i := range r.Messages {
-			if m := c.Message(&r.Messages[i]); (m.Accuracy == Exact) == (b.Accuracy == Exact) && m.Tokens != b.Messages[i] {
+			if m := c.Message(&r.Messages[i]); (m.Accuracy == Exact) == (b.Accuracy == Exact) &&
+				m.Tokens != b.Messages[i] {
 				t.Fatalf("message %d is %+v alone, %d in the request", i, m, b.Messages[i])
 			}
 		}
@@ -108,7 +109,8 @@ func TestARequestIsTheSumOfItsParts(t *testing.T) {
 func TestAddingAMessageNeverLowersTheTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, m := drawRequest.Draw(t, "request"), drawMessage.Draw(t, "message")
-		c := NewCounter(drawModel.Draw(t, "model"), Options{Scale: Scale{Slope: 1.2, N: rapid.IntRange(0, 5).Draw(t, "n")}})
+		c := NewCounter(drawModel.Draw(t, "model"),
+			Options{Scale: Scale{Slope: 1.2, N: rapid.IntRange(0, 5).Draw(t, "n")}})
 		before := c.Request(r)
 		r.Messages = append(r.Messages, m)
 		after := c.Request(r)

@@ -48,23 +48,38 @@ func TestNothingThatIsSentCountsNothing(t *testing.T) {
 		format wire.Format
 		item   string // W is the text
 	}{
-		"mcp_call output":               {wire.Responses, `{"type":"mcp_call","id":"mcp_1","server_label":"s","name":"n","arguments":"{}","output":"W"}`},
-		"mcp_call error":                {wire.Responses, `{"type":"mcp_call","id":"mcp_1","server_label":"s","name":"n","arguments":"{}","error":{"content":[{"text":"W"}]}}`},
-		"file_search_call results":      {wire.Responses, `{"type":"file_search_call","id":"fs_1","status":"completed","queries":["q"],"results":[{"file_id":"f","text":"W"}]}`},
-		"web_search_call sources":       {wire.Responses, `{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"q"},"results":["W"]}`},
-		"code_interpreter_call code":    {wire.Responses, `{"type":"code_interpreter_call","id":"ci_1","container_id":"c","code":"W","outputs":[]}`},
-		"code_interpreter_call outputs": {wire.Responses, `{"type":"code_interpreter_call","id":"ci_1","container_id":"c","code":"x","outputs":[{"type":"logs","logs":"W"}]}`},
-		"mcp_approval_response reason":  {wire.Responses, `{"type":"mcp_approval_response","approval_request_id":"a","approve":false,"reason":"W"}`},
-		"function_call_output":          {wire.Responses, `{"type":"function_call_output","call_id":"c","output":"W"}`},
-		"output of strings":             {wire.Responses, `{"type":"function_call_output","call_id":"c","output":["W"]}`},
-		"tool call of unknown type":     {wire.Chat, `{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"grammar","grammar":{"input":"W"}}]}`},
-		"tool message of strings":       {wire.Chat, `{"role":"tool","tool_call_id":"c","content":["W"]}`},
-		"unknown field of a message":    {wire.Chat, `{"role":"assistant","content":"hi","reasoning_details":[{"type":"reasoning.text","text":"W"}]}`},
-		"tool_result of strings":        {wire.Anthropic, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":["W"]}]}`},
-		"document context":              {wire.Anthropic, `{"role":"user","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"d"},"context":"W"}]}`},
-		"document title":                {wire.Anthropic, `{"role":"user","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"d"},"title":"W"}]}`},
-		"document of blocks":            {wire.Anthropic, `{"role":"user","content":[{"type":"document","source":{"type":"content","content":[{"type":"text","text":"W"}]}}]}`},
-		"web_search_tool_result":        {wire.Anthropic, `{"role":"assistant","content":[{"type":"web_search_tool_result","tool_use_id":"t","content":[{"type":"web_search_result","title":"W","url":"u","encrypted_content":"x"}]}]}`},
+		"mcp_call output": {wire.Responses,
+			`{"type":"mcp_call","id":"mcp_1","server_label":"s","name":"n","arguments":"{}","output":"W"}`},
+		"mcp_call error": {wire.Responses,
+			`{"type":"mcp_call","id":"mcp_1","server_label":"s","name":"n","arguments":"{}","error":{"content":[{"text":"W"}]}}`},
+		"file_search_call results": {wire.Responses,
+			`{"type":"file_search_call","id":"fs_1","status":"completed","queries":["q"],"results":[{"file_id":"f","text":"W"}]}`},
+		"web_search_call sources": {wire.Responses,
+			`{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"q"},"results":["W"]}`},
+		"code_interpreter_call code": {wire.Responses,
+			`{"type":"code_interpreter_call","id":"ci_1","container_id":"c","code":"W","outputs":[]}`},
+		"code_interpreter_call outputs": {wire.Responses,
+			`{"type":"code_interpreter_call","id":"ci_1","container_id":"c","code":"x","outputs":[{"type":"logs","logs":"W"}]}`},
+		"mcp_approval_response reason": {wire.Responses,
+			`{"type":"mcp_approval_response","approval_request_id":"a","approve":false,"reason":"W"}`},
+		"function_call_output": {wire.Responses, `{"type":"function_call_output","call_id":"c","output":"W"}`},
+		"output of strings": {wire.Responses,
+			`{"type":"function_call_output","call_id":"c","output":["W"]}`},
+		"tool call of unknown type": {wire.Chat,
+			`{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"grammar","grammar":{"input":"W"}}]}`},
+		"tool message of strings": {wire.Chat, `{"role":"tool","tool_call_id":"c","content":["W"]}`},
+		"unknown field of a message": {wire.Chat,
+			`{"role":"assistant","content":"hi","reasoning_details":[{"type":"reasoning.text","text":"W"}]}`},
+		"tool_result of strings": {wire.Anthropic,
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":["W"]}]}`},
+		"document context": {wire.Anthropic,
+			`{"role":"user","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"d"},"context":"W"}]}`},
+		"document title": {wire.Anthropic,
+			`{"role":"user","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"d"},"title":"W"}]}`},
+		"document of blocks": {wire.Anthropic,
+			`{"role":"user","content":[{"type":"document","source":{"type":"content","content":[{"type":"text","text":"W"}]}}]}`},
+		"web_search_tool_result": {wire.Anthropic,
+			`{"role":"assistant","content":[{"type":"web_search_tool_result","tool_use_id":"t","content":[{"type":"web_search_result","title":"W","url":"u","encrypted_content":"x"}]}]}`},
 	} {
 		got := countItem(t, c, tc.format, strings.Replace(tc.item, "W", words, 1))
 		t.Logf("%-30s %6d of %d", name, got, own)
@@ -85,17 +100,24 @@ func TestMediaAndSealedTextInARestAreNotProse(t *testing.T) {
 		item     string
 		min, max int
 	}{
-		"image_generation_call": {wire.Responses, `{"type":"image_generation_call","id":"ig_1","status":"completed","result":"` + blob + `"}`,
+		"image_generation_call": {wire.Responses,
+			`{"type":"image_generation_call","id":"ig_1","status":"completed","result":"` + blob + `"}`,
 			blindImage(100_000), blindImage(100_000) + 20},
-		"picture of known size": {wire.Responses, `{"type":"image_generation_call","id":"ig_1","status":"completed","result":"` + png + `"}`,
+		"picture of known size": {wire.Responses,
+			`{"type":"image_generation_call","id":"ig_1","status":"completed","result":"` + png + `"}`,
 			425, 445},
-		"code interpreter's plot": {wire.Responses, `{"type":"code_interpreter_call","id":"ci_1","container_id":"c","code":"x","outputs":[{"type":"image","url":"data:image/png;base64,` + png + `"}]}`,
+		"code interpreter's plot": {wire.Responses,
+			`{"type":"code_interpreter_call","id":"ci_1","container_id":"c","code":"x","outputs":[{"type":"image","url":"data:image/png;base64,` + png + `"}]}`,
 			425, 460},
-		"picture in a document": {wire.Anthropic, `{"role":"user","content":[{"type":"document","source":{"type":"content","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + png + `"}}]}}]}`,
+		"picture in a document": {wire.Anthropic,
+			`{"role":"user","content":[{"type":"document","source":{"type":"content","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + png + `"}}]}}]}`,
 			425, 470},
-		"encrypted search result": {wire.Anthropic, `{"role":"assistant","content":[{"type":"web_search_tool_result","tool_use_id":"t","content":[{"type":"web_search_result","encrypted_content":"` + blob + `"}]}]}`,
+		"encrypted search result": {wire.Anthropic,
+			`{"role":"assistant","content":[{"type":"web_search_tool_result","tool_use_id":"t","content":[{"type":"web_search_result","encrypted_content":"` + blob + `"}]}]}`,
 			18_750, 18_790},
-		"reasoning": {wire.Responses, `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"short"}],"encrypted_content":"` + blob + `"}`,
+		"reasoning": {wire.Responses,
+			`{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"short"}],"encrypted_content":"` +
+				blob + `"}`,
 			18_750, 18_760},
 	} {
 		if got := countItem(t, c, tc.format, tc.item); got < tc.min || got > tc.max {
@@ -112,9 +134,11 @@ func TestFramesCostNothing(t *testing.T) {
 		format wire.Format
 		item   string
 	}{
-		{wire.Responses, `{"type":"message","id":"msg_1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"hi there","annotations":[],"logprobs":[{"token":"hi","logprob":-0.1}]}]}`},
+		{wire.Responses,
+			`{"type":"message","id":"msg_1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"hi there","annotations":[],"logprobs":[{"token":"hi","logprob":-0.1}]}]}`},
 		{wire.Responses, `{"role":"user","content":[{"type":"input_text","text":"hi there"}]}`},
-		{wire.Responses, `{"type":"function_call_output","id":"fco_1","call_id":"call_abcdefghijklmnopqrstuvwxyz","status":"completed","output":"hi there"}`},
+		{wire.Responses,
+			`{"type":"function_call_output","id":"fco_1","call_id":"call_abcdefghijklmnopqrstuvwxyz","status":"completed","output":"hi there"}`},
 		{wire.Chat, `{"role":"tool","tool_call_id":"call_abcdefghijklmnopqrstuvwxyz0123456789","content":"hi there"}`},
 		{wire.Chat, `{"role":"tool","tool_call_id":"call_abcdefghijklmnopqrstuvwxyz0123456789","content":[{"type":"text","text":"hi there"}]}`},
 		{wire.Chat, `{"role":"assistant","content":"hi there","refusal":null,"annotations":[],"audio":null,"function_call":null,"tool_calls":null}`},
@@ -208,7 +232,8 @@ func places(v any, path string, out *[]place) {
 	visit := func(key string, v any, set func(any)) {
 		at := path + "." + key
 		switch {
-		case isID(key), key == "cache_control", strings.HasSuffix(key, "signature"), strings.HasPrefix(key, "encrypted_"), v == "AAAA":
+		case isID(key), key == "cache_control", strings.HasSuffix(key, "signature"),
+			strings.HasPrefix(key, "encrypted_"), v == "AAAA":
 		default:
 			if _, ok := v.(string); ok {
 				*out = append(*out, place{at, func(s string) { set(s) }})
@@ -251,7 +276,8 @@ func (tg target) with(text string) []byte {
 
 var drawProse = rapid.Custom(func(t *rapid.T) string {
 	words := rapid.SliceOfN(rapid.SampledFrom([]string{
-		"the", "context", "of a window", "func main() {\n", "\t\"quoted\"", "été", "你好世界", "0x1f", "=>", "\\d+", "🙂", "error: no such file",
+		"the", "context", "of a window", "func main() {\n", "\t\"quoted\"", "été", "你好世界", "0x1f", "=>", "\\d+", "🙂",
+		"error: no such file",
 	}), 20, 60).Draw(t, "words")
 	// Longer than any word or address of a protocol.
 	return strings.Repeat(strings.Join(words, " ")+" ", 2*quietURL/len(words))

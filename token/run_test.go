@@ -11,7 +11,8 @@ import (
 )
 
 func historyMessage(role chat.Role, text string) chat.Message {
-	return chat.Message{Role: role, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote(text)}}, Raw: fmt.Appendf(nil, `{"role":%q,"content":%q}`, role, text)}
+	return chat.Message{Role: role, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote(text)}},
+		Raw: fmt.Appendf(nil, `{"role":%q,"content":%q}`, role, text)}
 }
 
 // Requests that grow, go back, branch and change in the middle count the same with what is
@@ -23,7 +24,8 @@ func TestAHistoryCountsTheSameAfterAnother(t *testing.T) {
 	var history []chat.Message
 	add := func() {
 		role := []chat.Role{chat.User, chat.Assistant}[len(history)%2]
-		history = append(history, historyMessage(role, strings.Repeat("some words and more ", rng.IntN(5))+fmt.Sprint(rng.IntN(50))))
+		history = append(history,
+			historyMessage(role, strings.Repeat("some words and more ", rng.IntN(5))+fmt.Sprint(rng.IntN(50))))
 	}
 	for i := range 120 {
 		switch rng.IntN(8) {

@@ -84,10 +84,12 @@ func TestApplyIsContinuousAndNeverZero(t *testing.T) {
 			if got == 0 && x > 0 || x == 0 && s.Offset <= 0 && got != 0 {
 				t.Fatalf("%+v: %d counts %d", s, x, got)
 			}
-			if known := s.Offset >= 0 || s.Least > 0 && x >= s.Least && line >= calibrateMinRatio*float64(x); known && x > 0 && math.Abs(float64(got)-line) > 0.5 && got > 1 {
+			if known := s.Offset >= 0 || s.Least > 0 && x >= s.Least && line >= calibrateMinRatio*float64(x); known &&
+				x > 0 && math.Abs(float64(got)-line) > 0.5 && got > 1 {
 				t.Fatalf("%+v: %d counts %d, want the line, %.1f", s, x, got, line)
 			}
-			if low, high := calibrateMinRatio*float64(x)-0.5, calibrateMaxRatio*float64(x)+0.5; s.Offset < 0 && (float64(got) < low || float64(got) > high) {
+			if low, high := calibrateMinRatio*float64(x)-0.5, calibrateMaxRatio*float64(x)+0.5; s.Offset < 0 &&
+				(float64(got) < low || float64(got) > high) {
 				t.Fatalf("%+v: %d counts %d", s, x, got)
 			}
 		}
@@ -110,9 +112,11 @@ func TestMostIsTheLargestTotalWithinACount(t *testing.T) {
 // none of them vanishes.
 func TestAnOffsetBelowZeroEmptiesNoPart(t *testing.T) {
 	r := &chat.Request{
-		System:   []chat.Part{{Kind: chat.Text, Text: chat.Quote("Read first, then answer in one sentence, and name the file.")}},
-		Tools:    []chat.ToolDef{{Name: "w", Raw: []byte(weatherTool)}},
-		Messages: append(transcript(6, 800), chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("Yes")}}}),
+		System: []chat.Part{{Kind: chat.Text,
+			Text: chat.Quote("Read first, then answer in one sentence, and name the file.")}},
+		Tools: []chat.ToolDef{{Name: "w", Raw: []byte(weatherTool)}},
+		Messages: append(transcript(6, 800),
+			chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("Yes")}}}),
 	}
 	m := Builtin().Lookup("claude-opus-4-6")
 	local := NewCounter(m, Options{}).Request(r)
@@ -122,7 +126,8 @@ func TestAnOffsetBelowZeroEmptiesNoPart(t *testing.T) {
 		near := func(name string, got, was int) {
 			want := float64(was) * float64(b.Total) / float64(local.Total)
 			if got < 1 || math.Abs(float64(got)-want) > 1 {
-				t.Errorf("offset %v: %s has %d tokens of %d, want %.1f of %d", offset, name, got, local.Total, want, b.Total)
+				t.Errorf("offset %v: %s has %d tokens of %d, want %.1f of %d", offset, name, got, local.Total, want,
+					b.Total)
 			}
 		}
 		near("the system prompt", b.System, local.System)
@@ -147,7 +152,8 @@ func TestBelowWhatWasObservedACountIsAnEstimate(t *testing.T) {
 		t.Errorf("%+v of %+v", b, s)
 	}
 	r.Messages = r.Messages[:18]
-	if b := NewCounter(m, Options{Scale: s}).Request(r); b.Accuracy != Estimate || b.Error != 0 || b.Total != s.Apply(b.Local) {
+	if b := NewCounter(m, Options{Scale: s}).Request(r); b.Accuracy != Estimate || b.Error != 0 ||
+		b.Total != s.Apply(b.Local) {
 		t.Errorf("%+v of %+v", b, s)
 	}
 }

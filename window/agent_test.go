@@ -19,7 +19,9 @@ func TestAgentThatGoesOnAndOn(t *testing.T) {
 	for _, p := range protocols.All() {
 		for _, policy := range Policies() {
 			t.Run(p.Format.String()+"/"+policy, func(t *testing.T) {
-				r := chat.Request{Model: "gpt-4o", MaxOutput: 100, Tools: []chat.ToolDef{{Name: "read", Raw: []byte(`{"name":"read","input_schema":{"type":"object"}}`)}}}
+				r := chat.Request{Model: "gpt-4o", MaxOutput: 100,
+					Tools: []chat.ToolDef{{Name: "read",
+						Raw: []byte(`{"name":"read","input_schema":{"type":"object"}}`)}}}
 				told, cuts := 0, 0
 				written := map[string]bool{}
 				for round := range 60 {
@@ -38,7 +40,8 @@ func TestAgentThatGoesOnAndOn(t *testing.T) {
 							part.Written = written[part.Text.String()]
 						}
 					}
-					out, plan, err := FitBody(context.Background(), known, Options{Format: p.Format, Policy: policy, Budget: 3000, Low: 1500})
+					out, plan, err := FitBody(context.Background(), known,
+						Options{Format: p.Format, Policy: policy, Budget: 3000, Low: 1500})
 					if err != nil {
 						t.Fatalf("round %d: %v", round, err)
 					}
@@ -59,11 +62,13 @@ func TestAgentThatGoesOnAndOn(t *testing.T) {
 					missing := 0
 					for _, in := range plan.Inserted {
 						written[in.Text] = true
-						if n := strings.Count(in.Text, "Oriel digest of") + strings.Count(in.Text, "Oriel summary of"); n > 1 {
+						if n := strings.Count(in.Text, "Oriel digest of") + strings.Count(in.Text,
+							"Oriel summary of"); n > 1 {
 							t.Fatalf("round %d: nested: %s", round, in.Text)
 						}
 						var n int
-						for _, form := range []string{"[Oriel: %d earlier", "[Oriel digest of %d earlier", "[Oriel summary of %d earlier"} {
+						for _, form := range []string{"[Oriel: %d earlier", "[Oriel digest of %d earlier",
+							"[Oriel summary of %d earlier"} {
 							if k, _ := fmt.Sscanf(in.Text, form, &n); k == 1 {
 								missing += n
 							}
@@ -88,8 +93,12 @@ func turnOf(round int) []chat.Message {
 	id := fmt.Sprintf("call_%d", round)
 	text := func(s string, n int) chat.String { return chat.Quote(s + strings.Repeat(" and so on", n)) }
 	return []chat.Message{
-		{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: text(fmt.Sprintf("USER %d: please look at file %d.", round, round), 5)}}},
-		{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: "read", Args: []byte(fmt.Sprintf(`{"path":"f%d.go"}`, round%7))}}},
+		{Role: chat.User,
+			Parts: []chat.Part{{Kind: chat.Text,
+				Text: text(fmt.Sprintf("USER %d: please look at file %d.", round, round), 5)}}},
+		{Role: chat.Assistant,
+			Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: "read",
+				Args: []byte(fmt.Sprintf(`{"path":"f%d.go"}`, round%7))}}},
 		{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, ID: id, Text: text("package f", 40)}}},
 		{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Text, Text: text("It is done.", 10)}}},
 		{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: text("Good.", 1)}}},
@@ -122,7 +131,8 @@ func TestOnlyWholeReadsSupersede(t *testing.T) {
 		{"unchanged", "Read", `{"file_path":"a.go"}`, "File unchanged since last read.", false, ""},
 		{"no read at all", "write_thread", `{"file_path":"a.go"}`, long, false, ""},
 	} {
-		msgs := append([]chat.Message{{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("go")}}}}, read("1", "Read", `{"file_path":"a.go"}`, long, false)...)
+		msgs := append([]chat.Message{{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("go")}}}},
+			read("1", "Read", `{"file_path":"a.go"}`, long, false)...)
 		msgs = append(msgs, read("2", c.tool, c.later, c.text, c.failed)...)
 		h := counted(msgs, chat.Rules{}, make([]int, len(msgs)), 0, wordCount)
 		if got := supersededResults(h, results(h)); got[0] != c.want {
@@ -130,7 +140,8 @@ func TestOnlyWholeReadsSupersede(t *testing.T) {
 		}
 	}
 	// The same command with another description is the same command.
-	msgs := append(read("1", "Bash", `{"command":"go test","description":"run"}`, long, false), read("2", "Bash", `{"command":"go test","description":"again"}`, long, false)...)
+	msgs := append(read("1", "Bash", `{"command":"go test","description":"run"}`, long, false),
+		read("2", "Bash", `{"command":"go test","description":"again"}`, long, false)...)
 	h := counted(msgs, chat.Rules{}, make([]int, len(msgs)), 0, wordCount)
 	if got := supersededResults(h, results(h)); got[0] == "" || got[1] != "" {
 		t.Errorf("%q", got)
@@ -143,7 +154,8 @@ func TestManyParts(t *testing.T) {
 	for i := range 5000 {
 		parts = append(parts, fmt.Sprintf(`{"type":"text","text":"part %d %s"}`, i, strings.Repeat("word ", 60)))
 	}
-	body := []byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[` + strings.Join(parts, ",") + `]}]}`)
+	body := []byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[` +
+		strings.Join(parts, ",") + `]}]}`)
 	if _, _, err := Fit(context.Background(), body, Options{Budget: 150_000}); err != nil {
 		t.Error(err)
 	}

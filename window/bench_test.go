@@ -25,7 +25,8 @@ func BenchmarkFit(b *testing.B) {
 		warm := token.NewCache(0)
 		half := benchTokens(b, body, warm) / 2
 		for _, policy := range []string{"ladder", "slide", "halve", "fifo", "mask", "relevance"} {
-			o := Options{Format: wire.Anthropic, Policy: policy, Budget: half, Now: time.Date(2025, 7, 10, 12, 0, 0, 0, time.UTC)}
+			o := Options{Format: wire.Anthropic, Policy: policy, Budget: half,
+				Now: time.Date(2025, 7, 10, 12, 0, 0, 0, time.UTC)}
 			switch policy {
 			case "slide":
 				o.MaxItems = 40
@@ -51,7 +52,8 @@ func benchFit(b *testing.B, body []byte, o Options, cache func() *token.Cache) {
 			b.Fatal(err)
 		}
 		if len(out) >= len(body) || plan.TokensAfter > o.Budget {
-			b.Fatalf("%s left %d of %d bytes and %d tokens, want at most %d", o.Policy, len(out), len(body), plan.TokensAfter, o.Budget)
+			b.Fatalf("%s left %d of %d bytes and %d tokens, want at most %d", o.Policy, len(out), len(body),
+				plan.TokensAfter, o.Budget)
 		}
 		return plan
 	}

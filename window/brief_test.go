@@ -27,7 +27,8 @@ func TestShortCallsStayBesidePeoplesWords(t *testing.T) {
 			fmt.Sprintf(`{"role":"tool","tool_call_id":"c%d","content":%q}`, i, result),
 			fmt.Sprintf(`{"role":"assistant","content":%q}`, said))
 	}
-	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":[%s,{"role":"user","content":"Deploy it."}]}`, strings.Join(list, ","))
+	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":[%s,{"role":"user","content":"Deploy it."}]}`,
+		strings.Join(list, ","))
 	out, plan, err := window.Fit(context.Background(), body, window.Options{Profile: "full", Budget: 8000, Low: 4000})
 	if err != nil {
 		t.Fatal(err)

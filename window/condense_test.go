@@ -21,7 +21,8 @@ func chatOf(words int) []byte {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		fmt.Fprintf(&b, `{"role":%q,"content":%q}`, []string{"user", "assistant"}[i%2], fmt.Sprintf("message %d", i)+strings.Repeat(" word", words))
+		fmt.Fprintf(&b, `{"role":%q,"content":%q}`, []string{"user", "assistant"}[i%2],
+			fmt.Sprintf("message %d", i)+strings.Repeat(" word", words))
 	}
 	return []byte(b.String() + "]}")
 }
@@ -52,8 +53,10 @@ func TestCondensingThatFailsBelowTheLimitCostsNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !bytes.Equal(out, body) || plan.Action != "none" || plan.Summary.Error == "" || plan.Summary.Cost != 0.25 && name != "not smaller" {
-					t.Errorf("%s, %d of %d allowed: %s, %d tokens sent, %+v", name, total, allowed, plan.Action, plan.TokensAfter, plan.Summary)
+				if !bytes.Equal(out, body) || plan.Action != "none" || plan.Summary.Error == "" ||
+					plan.Summary.Cost != 0.25 && name != "not smaller" {
+					t.Errorf("%s, %d of %d allowed: %s, %d tokens sent, %+v", name, total, allowed, plan.Action,
+						plan.TokensAfter, plan.Summary)
 				}
 			}
 		}
@@ -93,7 +96,8 @@ func TestASummaryThatFitsIsUsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plan.Action != "condense" || plan.Summary.Text == "" || plan.Summary.Error != "" || plan.TokensAfter > allowed {
+		if plan.Action != "condense" || plan.Summary.Text == "" || plan.Summary.Error != "" ||
+			plan.TokensAfter > allowed {
 			t.Errorf("%d allowed: %s, %d tokens, error %q", allowed, plan.Action, plan.TokensAfter, plan.Summary.Error)
 		}
 	}
@@ -102,12 +106,14 @@ func TestASummaryThatFitsIsUsed(t *testing.T) {
 // SPEC B3: over what is allowed, condensing that fails halves the history.
 func TestCondensingThatFailsOverTheLimitHalves(t *testing.T) {
 	body := chatOf(400)
-	o := Options{Policy: "condense", Condenser: replies("", errors.New("no answer")), Window: tokensOf(t, body) + 99, Reserve: 100, Margin: NoMargin}
+	o := Options{Policy: "condense", Condenser: replies("", errors.New("no answer")), Window: tokensOf(t, body) + 99,
+		Reserve: 100, Margin: NoMargin}
 	_, plan, err := Fit(context.Background(), body, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plan.Action != "evict" || plan.Summary.Error == "" || len(plan.Blocks) != 13 || plan.Blocks[0].Verdict != Keep || plan.Blocks[6].Verdict != Evict || plan.Blocks[7].Verdict != Keep {
+	if plan.Action != "evict" || plan.Summary.Error == "" || len(plan.Blocks) != 13 || plan.Blocks[0].Verdict != Keep ||
+		plan.Blocks[6].Verdict != Evict || plan.Blocks[7].Verdict != Keep {
 		t.Errorf("%s: %+v", plan.Action, plan.Blocks)
 	}
 }
@@ -116,7 +122,8 @@ func TestCondensingThatFailsOverTheLimitHalves(t *testing.T) {
 // words of the user have another draft take its place.
 func TestAFailureIsReportedBesidePinsAndWords(t *testing.T) {
 	long := strings.Repeat("alpha beta gamma ", 700)
-	question := fmt.Appendf(nil, `{"model":"gpt-4o","messages":[{"role":"user","content":"hello"},{"role":"assistant","content":%q},{"role":"user","content":"and?"},{"role":"assistant","content":%q},{"role":"user","content":%q}]}`, long, long, long)
+	question := fmt.Appendf(nil,
+		`{"model":"gpt-4o","messages":[{"role":"user","content":"hello"},{"role":"assistant","content":%q},{"role":"user","content":"and?"},{"role":"assistant","content":%q},{"role":"user","content":%q}]}`, long, long, long)
 	for name, c := range map[string]struct {
 		body   []byte
 		pins   []int
@@ -126,7 +133,8 @@ func TestAFailureIsReportedBesidePinsAndWords(t *testing.T) {
 		"words": {question, nil, tokensOf(t, question) / 2},
 	} {
 		for budget := c.budget - 200; budget < c.budget+200; budget += 7 {
-			o := Options{Policy: "condense", Condenser: replies("", errors.New("no answer")), Budget: budget, Pins: c.pins}
+			o := Options{Policy: "condense", Condenser: replies("", errors.New("no answer")), Budget: budget,
+				Pins: c.pins}
 			_, plan, err := Fit(context.Background(), c.body, o)
 			if err != nil {
 				t.Fatal(err)

@@ -37,7 +37,9 @@ func TestBudgetIsWindowLessMarginLessReserve(t *testing.T) {
 // SPEC B1: system prompt and tools count.
 func TestSystemPromptAndToolsCount(t *testing.T) {
 	small := []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}`)
-	big := []byte(`{"model":"gpt-4o","tools":[{"type":"function","function":{"name":"f","description":"` + strings.Repeat("word ", 300) + `"}}],"messages":[{"role":"system","content":"` + strings.Repeat("rule ", 300) + `"},{"role":"user","content":"hi"}]}`)
+	big := []byte(`{"model":"gpt-4o","tools":[{"type":"function","function":{"name":"f","description":"` +
+		strings.Repeat("word ", 300) + `"}}],"messages":[{"role":"system","content":"` + strings.Repeat("rule ", 300) +
+		`"},{"role":"user","content":"hi"}]}`)
 	for _, c := range []struct {
 		data []byte
 		want bool
@@ -62,7 +64,8 @@ func TestThresholds(t *testing.T) {
 		warns        bool
 	}{
 		{"own", 80, 60, false}, {"inherits", 80, 80, false}, {"other", 80, 80, false}, {"low", 80, 5, false},
-		{"wrong", 80, 80, true}, {"high", 80, 80, true}, {"other", 0, 100, false}, {"other", 3, 100, true}, {"other", 200, 100, true},
+		{"wrong", 80, 80, true}, {"high", 80, 80, true}, {"other", 0, 100, false}, {"other", 3, 100, true},
+		{"other", 200, 100, true},
 	} {
 		got, warning := Thresholds{Global: c.global, Profiles: profiles}.For(Profile{Name: c.profile})
 		if got != c.want || (warning != "") != c.warns {
@@ -230,7 +233,8 @@ func TestCondensingReportsItsCost(t *testing.T) {
 		Window: 100_000,
 		Call: func(_ context.Context, r condense.Request) (condense.Reply, error) {
 			asked = r
-			return condense.Reply{Text: "Alerts were sent twice; the key is now the UTC minute.", Stop: "end_turn", Usage: token.Usage{Input: 20_000, Output: 1_000}}, nil
+			return condense.Reply{Text: "Alerts were sent twice; the key is now the UTC minute.", Stop: "end_turn",
+				Usage: token.Usage{Input: 20_000, Output: 1_000}}, nil
 		},
 	}
 	_, plan, err := Fit(context.Background(), example(t), Options{Budget: 20_000, Policy: "condense", Condenser: model})
@@ -274,12 +278,14 @@ func TestActionNamesWhoWroteTheSummary(t *testing.T) {
 		{"condense", model, "condense", false},
 		{"condense", broken, "evict", true},
 	} {
-		_, plan, err := Fit(context.Background(), example(t), Options{Budget: 8_000, Policy: c.policy, Condenser: c.condenser})
+		_, plan, err := Fit(context.Background(), example(t),
+			Options{Budget: 8_000, Policy: c.policy, Condenser: c.condenser})
 		if err != nil {
 			t.Fatalf("%s with %T: %v", c.policy, c.condenser, err)
 		}
 		if plan.Action != c.action || (plan.Summary.Error != "") != c.failed {
-			t.Errorf("%s with %T: action %s, error %q; want %s", c.policy, c.condenser, plan.Action, plan.Summary.Error, c.action)
+			t.Errorf("%s with %T: action %s, error %q; want %s", c.policy, c.condenser, plan.Action, plan.Summary.Error,
+				c.action)
 		}
 	}
 }
@@ -297,13 +303,15 @@ func TestSmallTalkLeavesAMarkerAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plan.Action != "evict" || plan.Summary.Error != "" || plan.Summary.Text != "" || bytes.Count(out, []byte(chat.Mark)) != 1 || !bytes.Contains(out, []byte("earlier messages (")) {
+	if plan.Action != "evict" || plan.Summary.Error != "" || plan.Summary.Text != "" ||
+		bytes.Count(out, []byte(chat.Mark)) != 1 || !bytes.Contains(out, []byte("earlier messages (")) {
 		t.Errorf("action %s, summary %+v, %d marks", plan.Action, plan.Summary, bytes.Count(out, []byte(chat.Mark)))
 	}
 }
 
 func TestANegativeLimitOfMessagesIsRefused(t *testing.T) {
-	if _, err := decideCounted(context.Background(), counted(nil, chat.Rules{}, nil, 0, nil), Options{Policy: "slide", MaxItems: -1}, Trigger{}); err == nil || !strings.Contains(err.Error(), "-1") {
+	if _, err := decideCounted(context.Background(), counted(nil, chat.Rules{}, nil, 0, nil),
+		Options{Policy: "slide", MaxItems: -1}, Trigger{}); err == nil || !strings.Contains(err.Error(), "-1") {
 		t.Error(err)
 	}
 }
@@ -315,7 +323,8 @@ func TestSlideLeavesAHistoryThatEndsBroken(t *testing.T) {
 		{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "1"}}},
 		{Role: chat.User, Parts: []chat.Part{{Kind: chat.Result, ID: "2"}}},
 	}
-	d, err := decideCounted(context.Background(), counted(history, chat.Rules{ResultsFollow: true, RunsMerge: true}, []int{9, 9}, 0, nil),
+	d, err := decideCounted(context.Background(), counted(history, chat.Rules{ResultsFollow: true, RunsMerge: true},
+		[]int{9, 9}, 0, nil),
 		Options{Policy: "slide", Budget: 1000, Low: 1000, Mode: Hard, MaxItems: 1}, Trigger{Over: true})
 	if err != nil || !d.shown[0] || !d.shown[1] {
 		t.Errorf("%+v, %v", d, err)
@@ -330,7 +339,8 @@ func TestFirstMessageRules(t *testing.T) {
 		short := condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
 			return condense.Output{Text: "Something was done."}, nil
 		})
-		out, _, err := Fit(context.Background(), example(t), Options{Budget: 20_000, Policy: "condense", First: rule, Condenser: short})
+		out, _, err := Fit(context.Background(), example(t), Options{Budget: 20_000, Policy: "condense", First: rule,
+			Condenser: short})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -365,7 +375,8 @@ func TestStubsTellTheTruth(t *testing.T) {
 			}
 			found++
 			s := p.Text.String()
-			if !strings.Contains(s, "tokens) is left out") || !strings.Contains(s, "Run it again if you need it.") || !strings.Contains(s, "again later") {
+			if !strings.Contains(s, "tokens) is left out") || !strings.Contains(s, "Run it again if you need it.") ||
+				!strings.Contains(s, "again later") {
 				t.Errorf("stub %q", s)
 			}
 		}
@@ -437,7 +448,8 @@ func TestClearedInputsAreCountedAndTold(t *testing.T) {
 	body := callsOf(8, 40)
 	least := 0 // the smallest view that is sent without evicting anything
 	for budget := 2400; budget > 400; budget -= 20 {
-		out, plan, err := Fit(context.Background(), body, Options{Budget: budget, Policy: "mask", ClearInputs: true, KeepResults: -1})
+		out, plan, err := Fit(context.Background(), body, Options{Budget: budget, Policy: "mask", ClearInputs: true,
+			KeepResults: -1})
 		if errors.Is(err, ErrCannotFit) {
 			return
 		}
@@ -496,7 +508,8 @@ func TestWouldFitAgreesWithFit(t *testing.T) {
 					}
 					_, plan, err := Fit(context.Background(), body, o)
 					if does := err != nil || plan.Action != "none"; does != would.Manages() {
-						t.Errorf("%s, %s, %s, %d of %d: said %v (%s), did %v", name, policy, mode, budget, total, would.Manages(), would.Reason, does)
+						t.Errorf("%s, %s, %s, %d of %d: said %v (%s), did %v", name, policy, mode, budget, total,
+							would.Manages(), would.Reason, does)
 					}
 				}
 			}

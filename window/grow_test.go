@@ -34,7 +34,9 @@ func working(turns, result int, said func(i int) string) []byte {
 func TestProfilesNeverCutWhatPeopleSay(t *testing.T) {
 	short := func(i int) string { return fmt.Sprintf("wish number %d.", i) }
 	long := func(i int) string { return fmt.Sprintf("wish number %d. ", i) + strings.Repeat("more of it ", 2000) }
-	contract := fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[{"role":"user","content":%q}]}`, strings.Repeat("clause ", 100_000))
+	contract := fmt.Appendf(nil,
+		`{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[{"role":"user","content":%q}]}`,
+		strings.Repeat("clause ", 100_000))
 	for _, c := range []struct {
 		name, profile string
 		body          []byte
@@ -54,7 +56,8 @@ func TestProfilesNeverCutWhatPeopleSay(t *testing.T) {
 		{"a budget that is asked for", "balanced", working(60, 4000, long), 1_000_000, 50_000, "", 0},
 	} {
 		t.Run(c.profile+" "+c.name, func(t *testing.T) {
-			out, plan, err := window.Fit(context.Background(), c.body, window.Options{Profile: c.profile, Window: c.window, Budget: c.budget})
+			out, plan, err := window.Fit(context.Background(), c.body,
+				window.Options{Profile: c.profile, Window: c.window, Budget: c.budget})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +68,8 @@ func TestProfilesNeverCutWhatPeopleSay(t *testing.T) {
 			if grew != c.grew {
 				t.Errorf("it grew for %q, want %q", grew, c.grew)
 			}
-			if allowed := c.window*9/10 - 1000; plan.TokensAfter > plan.Budget || plan.Budget > allowed || c.budget > 0 && plan.Budget != c.budget {
+			if allowed := c.window*9/10 - 1000; plan.TokensAfter > plan.Budget || plan.Budget > allowed ||
+				c.budget > 0 && plan.Budget != c.budget {
 				t.Errorf("%d tokens, budget %d, the model takes %d", plan.TokensAfter, plan.Budget, allowed)
 			}
 			if c.words == 0 && grew == window.ForNewest && !bytes.Equal(out, c.body) {
@@ -92,7 +96,8 @@ func TestProfilesNeverCutWhatPeopleSay(t *testing.T) {
 			there := 0
 			for i := range whole.Messages {
 				for j := range whole.Messages[i].Parts {
-					if text := whole.Messages[i].Parts[j].Text.String(); strings.HasPrefix(text, "wish") && shown[text] {
+					if text := whole.Messages[i].Parts[j].Text.String(); strings.HasPrefix(text, "wish") &&
+						shown[text] {
 						there++
 					}
 				}
@@ -113,7 +118,8 @@ func TestProfilesNeverCutWhatPeopleSay(t *testing.T) {
 // SPEC E2
 func TestAttachmentsAreWords(t *testing.T) {
 	picture := func(name string) string {
-		return fmt.Sprintf(`{"type":"image","source":{"type":"base64","media_type":"image/png","data":%q}}`, strings.Repeat(name, 3000))
+		return fmt.Sprintf(`{"type":"image","source":{"type":"base64","media_type":"image/png","data":%q}}`,
+			strings.Repeat(name, 3000))
 	}
 	var list []string
 	for i := range 30 {
@@ -123,7 +129,9 @@ func TestAttachmentsAreWords(t *testing.T) {
 			fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":[%s,{"type":"text","text":%q}]}]}`, i, picture("TOOL"), strings.Repeat("result ", 1000)),
 			`{"role":"assistant","content":"seen"}`)
 	}
-	body := fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[%s,{"role":"user","content":"so?"}]}`, strings.Join(list, ","))
+	body := fmt.Appendf(nil,
+		`{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[%s,{"role":"user","content":"so?"}]}`,
+		strings.Join(list, ","))
 	out, _, err := window.Fit(context.Background(), body, window.Options{Profile: "full", Window: 26_000})
 	if err != nil {
 		t.Fatal(err)
@@ -143,9 +151,11 @@ func TestAttachmentsAreWords(t *testing.T) {
 func TestMaskEvictsToTheLowMark(t *testing.T) {
 	var list []string
 	for i := range 40 {
-		list = append(list, fmt.Sprintf(`{"role":"user","content":"%d %s"},{"role":"assistant","content":"so be it"}`, i, strings.Repeat("word ", 100)))
+		list = append(list, fmt.Sprintf(`{"role":"user","content":"%d %s"},{"role":"assistant","content":"so be it"}`,
+			i, strings.Repeat("word ", 100)))
 	}
-	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":[%s,{"role":"user","content":"and now?"}]}`, strings.Join(list, ","))
+	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":[%s,{"role":"user","content":"and now?"}]}`,
+		strings.Join(list, ","))
 	_, plan, err := window.Fit(context.Background(), body, window.Options{Policy: "mask", Budget: 3000, Low: 1500})
 	if err != nil || plan.TokensAfter > 1500 || plan.TokensAfter < 1200 {
 		t.Errorf("%d tokens of %d stay, %v", plan.TokensAfter, plan.TokensBefore, err)

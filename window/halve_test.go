@@ -14,7 +14,8 @@ func TestHalveRemovesAnEvenNumberAfterTheFirst(t *testing.T) {
 		fraction float64
 		want     []int
 	}{
-		{7, 0.5, []int{1, 2}}, {5, 0.5, []int{1, 2}}, {7, 0.3, nil}, {2, 0.5, nil}, {12, 0.5, []int{1, 2, 3, 4}}, {9, 0.5, []int{1, 2, 3, 4}}, {1, 1, nil},
+		{7, 0.5, []int{1, 2}}, {5, 0.5, []int{1, 2}}, {7, 0.3, nil}, {2, 0.5, nil}, {12, 0.5, []int{1, 2, 3, 4}},
+		{9, 0.5, []int{1, 2, 3, 4}}, {1, 1, nil},
 	} {
 		var msgs []chat.Message
 		for i := range c.n {
@@ -22,10 +23,12 @@ func TestHalveRemovesAnEvenNumberAfterTheFirst(t *testing.T) {
 			if i%2 == 1 {
 				role = chat.Assistant
 			}
-			msgs = append(msgs, chat.Message{Role: role, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("words")}}})
+			msgs = append(msgs,
+				chat.Message{Role: role, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("words")}}})
 		}
 		h := counted(msgs, chat.Rules{}, make([]int, c.n), 0, wordCount)
-		d, err := decideCounted(context.Background(), h, Options{Policy: "halve", Budget: 1 << 30, Low: 1 << 30, Mode: Hard, Fraction: c.fraction}, Trigger{Over: true})
+		d, err := decideCounted(context.Background(), h, Options{Policy: "halve", Budget: 1 << 30, Low: 1 << 30,
+			Mode: Hard, Fraction: c.fraction}, Trigger{Over: true})
 		if err != nil {
 			t.Fatal(err)
 		}

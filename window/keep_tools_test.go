@@ -14,13 +14,17 @@ func TestKeepToolsAreNotMasked(t *testing.T) {
 	var list []string
 	for i := range 12 {
 		name := []string{"read_file", "search"}[i%2]
-		list = append(list, fmt.Sprintf(`{"role":"assistant","content":null,"tool_calls":[{"id":"c%d","type":"function","function":{"name":%q,"arguments":"{\"path\":\"f%d\"}"}}]}`, i, name, i),
-			fmt.Sprintf(`{"role":"tool","tool_call_id":"c%d","content":%q}`, i, strings.Repeat(fmt.Sprintf("%s-%d ", name, i), 100)))
+		list = append(list,
+			fmt.Sprintf(`{"role":"assistant","content":null,"tool_calls":[{"id":"c%d","type":"function","function":{"name":%q,"arguments":"{\"path\":\"f%d\"}"}}]}`, i, name, i),
+			fmt.Sprintf(`{"role":"tool","tool_call_id":"c%d","content":%q}`, i,
+				strings.Repeat(fmt.Sprintf("%s-%d ", name, i), 100)))
 	}
-	data := []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"look"},` + strings.Join(list, ",") + `,{"role":"assistant","content":"done"},{"role":"user","content":"and now?"}]}`)
+	data := []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"look"},` + strings.Join(list, ",") +
+		`,{"role":"assistant","content":"done"},{"role":"user","content":"and now?"}]}`)
 	for _, policy := range []string{"mask", "ladder"} {
 		for _, keep := range [][]string{nil, {"read_file"}, {"search", "other"}} {
-			_, plan, err := Fit(context.Background(), data, Options{Format: wire.Chat, Policy: policy, Budget: 3200, KeepTools: keep})
+			_, plan, err := Fit(context.Background(), data, Options{Format: wire.Chat, Policy: policy, Budget: 3200,
+				KeepTools: keep})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -31,13 +35,15 @@ func TestKeepToolsAreNotMasked(t *testing.T) {
 				}
 			}
 			for _, name := range []string{"read_file", "search"} {
-				if kept := len(keep) > 0 && keep[0] == name; kept && masked[name] > 0 || !kept && policy == "mask" && masked[name] == 0 {
+				if kept := len(keep) > 0 && keep[0] == name; kept && masked[name] > 0 ||
+					!kept && policy == "mask" && masked[name] == 0 {
 					t.Errorf("%s, keep %v: %d results of %s are masked", policy, keep, masked[name], name)
 				}
 			}
 		}
 	}
-	if _, _, err := Fit(context.Background(), data, Options{KeepTools: []string{""}}); err == nil || !strings.Contains(err.Error(), "no name") {
+	if _, _, err := Fit(context.Background(), data, Options{KeepTools: []string{""}}); err == nil ||
+		!strings.Contains(err.Error(), "no name") {
 		t.Error(err)
 	}
 }

@@ -17,9 +17,11 @@ func TestFitComparesByMeaning(t *testing.T) {
 		if i == 4 {
 			text = "Felines rest for fifteen hours a day."
 		}
-		messages = append(messages, fmt.Sprintf(`{"role":"user","content":%q},{"role":"assistant","content":"Noted."}`, text))
+		messages = append(messages, fmt.Sprintf(`{"role":"user","content":%q},{"role":"assistant","content":"Noted."}`,
+			text))
 	}
-	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":[%s,{"role":"user","content":"And now?"}]}`, strings.Join(messages, ","))
+	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":[%s,{"role":"user","content":"And now?"}]}`,
+		strings.Join(messages, ","))
 	meaning := func(_ context.Context, texts []string) ([][]float32, error) {
 		out := make([][]float32, len(texts))
 		for i, text := range texts {
@@ -35,7 +37,8 @@ func TestFitComparesByMeaning(t *testing.T) {
 		embed func(context.Context, []string) ([][]float32, error)
 		want  bool
 	}{"by meaning": {meaning, true}, "by words": {nil, false}, "where the model fails": {broken, false}} {
-		out, _, err := Fit(t.Context(), body, Options{Policy: "relevance", Query: "How long do cats sleep?", Budget: 250, Embed: c.embed})
+		out, _, err := Fit(t.Context(), body, Options{Policy: "relevance", Query: "How long do cats sleep?",
+			Budget: 250, Embed: c.embed})
 		if err != nil {
 			t.Fatal(err)
 		}

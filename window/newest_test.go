@@ -19,7 +19,9 @@ func TestNothingOlderComesBackUnderSlide(t *testing.T) {
 		if i%2 == 1 {
 			role = chat.Assistant
 		}
-		msgs = append(msgs, chat.Message{Role: role, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote(strings.Repeat("word ", n))}}})
+		msgs = append(msgs,
+			chat.Message{Role: role,
+				Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote(strings.Repeat("word ", n))}}})
 		tokens = append(tokens, n)
 	}
 	d := newDraft(counted(msgs, chat.Rules{RunsMerge: true}, tokens, 0, wordCount))

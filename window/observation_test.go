@@ -16,7 +16,8 @@ func textAgent(steps, size int, result string) []byte {
 	for i := range steps {
 		list = append(list,
 			fmt.Sprintf(`{"role":"assistant","content":"Calling tools: read_part(%d)"}`, i),
-			fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":%q}]}`, result+strings.Repeat(fmt.Sprintf("line %d. ", i), size)))
+			fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":%q}]}`,
+				result+strings.Repeat(fmt.Sprintf("line %d. ", i), size)))
 	}
 	return fmt.Appendf(nil, `{"model":"gpt-4o","max_tokens":1000,"messages":[%s]}`, strings.Join(list, ","))
 }
@@ -33,7 +34,8 @@ func TestHistoriesOfUserTextAreBounded(t *testing.T) {
 	}
 	one := fmt.Appendf(nil, `{"model":"gpt-4o","max_tokens":1000,"messages":[{"role":"user","content":%q}]}`,
 		"[[ ## question ## ]]\nWhich port?\n\n[[ ## trajectory ## ]]\n"+
-			strings.Repeat("[[ ## observation ## ]]\nnothing new at all\n", 30_000)+"\nRespond with the field `[[ ## next_thought ## ]]`.")
+			strings.Repeat("[[ ## observation ## ]]\nnothing new at all\n", 30_000)+
+			"\nRespond with the field `[[ ## next_thought ## ]]`.")
 	const model = 128_000*9/10 - 1000
 	for _, c := range []struct {
 		name   string
@@ -44,10 +46,14 @@ func TestHistoriesOfUserTextAreBounded(t *testing.T) {
 		keeps  []string
 		before int
 	}{
-		{"smolagents", textAgent(40, 300, "Observation:\n"), 8000, "", false, []string{"New task:", "line 39."}, 30_000},
-		{"a person", textAgent(40, 300, "Look at this: "), model, window.ForWords, false, []string{"New task:", "line 0.", "line 39."}, 30_000},
-		{"a person beyond the model", textAgent(200, 300, "Look at this: "), model, window.ForWords, false, []string{"line 199."}, model},
-		{"one text beyond the model", one, model, window.ForNewest, true, []string{"Which port?", "next_thought"}, model},
+		{"smolagents", textAgent(40, 300, "Observation:\n"), 8000, "", false, []string{"New task:", "line 39."},
+			30_000},
+		{"a person", textAgent(40, 300, "Look at this: "), model, window.ForWords, false,
+			[]string{"New task:", "line 0.", "line 39."}, 30_000},
+		{"a person beyond the model", textAgent(200, 300, "Look at this: "), model, window.ForWords, false,
+			[]string{"line 199."}, model},
+		{"one text beyond the model", one, model, window.ForNewest, true, []string{"Which port?", "next_thought"},
+			model},
 	} {
 		out, plan, err := window.Fit(context.Background(), c.body, window.Options{Profile: "small", Profiles: table})
 		if err != nil {
@@ -61,7 +67,8 @@ func TestHistoriesOfUserTextAreBounded(t *testing.T) {
 			trims = trims || b.Verdict == window.Trim
 		}
 		if plan.TokensAfter > c.most || plan.TokensBefore < c.before || grew != c.grew || trims != c.trims {
-			t.Errorf("%s: %d of %d tokens, at most %d; grew for %q, trims %t", c.name, plan.TokensAfter, plan.TokensBefore, c.most, grew, trims)
+			t.Errorf("%s: %d of %d tokens, at most %d; grew for %q, trims %t", c.name, plan.TokensAfter,
+				plan.TokensBefore, c.most, grew, trims)
 		}
 		if _, err := wire.Read(out, wire.Chat, wire.Limits{}); err != nil {
 			t.Errorf("%s: %v", c.name, err)

@@ -20,9 +20,11 @@ func workOf(turns, fold int) []byte {
 	for i := range turns {
 		fmt.Fprintf(&b, `{"role":"user","content":"question %d %s"},{"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"Bash","input":{}}]},`+
 			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]},{"role":"assistant","content":"answer %s"},`,
-			i, strings.Repeat("what of it ", (1+i%4)*fold), i, i, strings.Repeat("a line of output ", (4+i%5*4)*fold), strings.Repeat("thus it is ", (1+i%3)*fold))
+			i, strings.Repeat("what of it ", (1+i%4)*fold), i, i, strings.Repeat("a line of output ", (4+i%5*4)*fold),
+			strings.Repeat("thus it is ", (1+i%3)*fold))
 	}
-	return []byte(`{"model":"claude-opus-4-6","max_tokens":1000,"system":"Be brief.","messages":[` + b.String() + `{"role":"user","content":"go on"}]}`)
+	return []byte(`{"model":"claude-opus-4-6","max_tokens":1000,"system":"Be brief.","messages":[` + b.String() +
+		`{"role":"user","content":"go on"}]}`)
 }
 
 // A calibration's offset below 0 stays when messages leave: cuts neither exceed the budget
@@ -44,7 +46,8 @@ func TestACutUsesItsBudgetDespiteAnOffset(t *testing.T) {
 func TestACutDoesNotFallThroughALevel(t *testing.T) {
 	work := workOf(60, 15)
 	for _, policy := range []string{"ladder", "mask", "relevance"} {
-		for _, c := range []struct{ least, budget int }{{0, 600}, {0, 2_960}, {0, 2_990}, {0, 2_999}, {0, 3_000}, {0, 3_010}, {3_500, 600}, {3_500, 720}} {
+		for _, c := range []struct{ least, budget int }{{0, 600}, {0, 2_960}, {0, 2_990}, {0, 2_999}, {0, 3_000},
+			{0, 3_010}, {3_500, 600}, {3_500, 720}} {
 			scale := token.Scale{Slope: 1.06, Offset: -3000, N: 64, Least: c.least}
 			checkKept(t, work, Options{Policy: policy, Budget: c.budget, Scale: scale})
 		}
@@ -94,7 +97,8 @@ func checkKept(t rapid.TB, work []byte, o Options) {
 	_, want := fitScaled(t, work, plain)
 	fills := o.Policy != "condense" && o.Policy != "halve" // these go below the budget in large steps
 	if fills && got < want/2 {
-		t.Errorf("%s to %d, low %d, by %+v: %d local tokens are left, want about %d", o.Policy, o.Budget, o.Low, o.Scale, got, want)
+		t.Errorf("%s to %d, low %d, by %+v: %d local tokens are left, want about %d", o.Policy, o.Budget, o.Low,
+			o.Scale, got, want)
 	}
 }
 

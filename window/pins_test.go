@@ -22,7 +22,8 @@ func drawTalk(t *rapid.T) []byte {
 	var b strings.Builder
 	b.WriteString(`{"model":"gpt-4o","messages":[`)
 	words := func(name string) string {
-		return strings.TrimSpace(strings.Repeat(fmt.Sprintf("%s%d ", name, rapid.IntRange(0, 9).Draw(t, "word")), rapid.IntRange(1, 60).Draw(t, "size")))
+		return strings.TrimSpace(strings.Repeat(fmt.Sprintf("%s%d ", name, rapid.IntRange(0, 9).Draw(t, "word")),
+			rapid.IntRange(1, 60).Draw(t, "size")))
 	}
 	n := 0
 	add := func(format string, args ...any) {
@@ -118,7 +119,8 @@ func TestPinsThatFitStayUnderEveryPolicy(t *testing.T) {
 					}
 					for _, i := range pins {
 						if !d.shown[i] {
-							t.Fatalf("%s %s, budget %d, low %d, smallest set %d: pin %d of %v left: %+v\n%s", policy, mode, budget, low, need, i, pins, d.plan.Blocks, data)
+							t.Fatalf("%s %s, budget %d, low %d, smallest set %d: pin %d of %v left: %+v\n%s", policy,
+								mode, budget, low, need, i, pins, d.plan.Blocks, data)
 						}
 					}
 					if mode == Hard && d.plan.TokensAfter > budget {
@@ -127,13 +129,15 @@ func TestPinsThatFitStayUnderEveryPolicy(t *testing.T) {
 				}
 			}
 			// Through to the bytes, where what is written counts a little otherwise.
-			_, plan, err := Fit(context.Background(), data, Options{Format: wire.Chat, Policy: policy, Budget: budget + budget/64 + 4, Pins: pins})
+			_, plan, err := Fit(context.Background(), data,
+				Options{Format: wire.Chat, Policy: policy, Budget: budget + budget/64 + 4, Pins: pins})
 			if err != nil {
 				t.Fatalf("%s: %v", policy, err)
 			}
 			for _, i := range pins {
 				if v := plan.Blocks[i].Verdict; v == Evict || v == Fold {
-					t.Fatalf("%s, budget %d, smallest set %d: pin %d of %v left: %+v\n%s", policy, budget+budget/64+4, need, i, pins, plan.Blocks, data)
+					t.Fatalf("%s, budget %d, smallest set %d: pin %d of %v left: %+v\n%s", policy, budget+budget/64+4,
+						need, i, pins, plan.Blocks, data)
 				}
 			}
 		}
@@ -150,11 +154,13 @@ func TestTheNewestWordsAreWholeWhileTheyFit(t *testing.T) {
 		tools := rapid.IntRange(0, 2).Draw(t, "tools")
 		list := []string{fmt.Sprintf(`{"role":"user","content":%q}`, text("ask", words))}
 		if rapid.Bool().Draw(t, "history") {
-			list = append([]string{`{"role":"user","content":"before"}`, fmt.Sprintf(`{"role":"assistant","content":%q}`, text("long", 200))}, list...)
+			list = append([]string{`{"role":"user","content":"before"}`,
+				fmt.Sprintf(`{"role":"assistant","content":%q}`, text("long", 200))}, list...)
 		}
 		asked := len(list) - 1
 		for i := range tools {
-			list = append(list, fmt.Sprintf(`{"role":"assistant","content":null,"tool_calls":[{"id":"c%d","type":"function","function":{"name":"ls","arguments":"{}"}}]}`, i),
+			list = append(list,
+				fmt.Sprintf(`{"role":"assistant","content":null,"tool_calls":[{"id":"c%d","type":"function","function":{"name":"ls","arguments":"{}"}}]}`, i),
 				fmt.Sprintf(`{"role":"tool","tool_call_id":"c%d","content":%q}`, i, text("data", result)))
 		}
 		data := []byte(`{"model":"gpt-4o","messages":[` + strings.Join(list, ",") + `]}`)
@@ -187,7 +193,9 @@ func TestTheNewestWordsAreWholeWhileTheyFit(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.ContainsFunc(fitted.Messages, func(m chat.Message) bool {
-				return m.Role == chat.User && slices.ContainsFunc(m.Parts, func(p chat.Part) bool { return p.Text.String() == text("ask", words) })
+				return m.Role == chat.User &&
+					slices.ContainsFunc(m.Parts,
+						func(p chat.Part) bool { return p.Text.String() == text("ask", words) })
 			}) {
 				t.Fatalf("%s, budget %d, of %d: %s", policy, budget, h.Total(), out)
 			}
@@ -222,7 +230,8 @@ func TestPinsThatFitBesideElidedMessagesStayUnderEveryPolicy(t *testing.T) {
 		budget := 150 + random.IntN(600)
 		var kept, lost []string
 		for _, policy := range Policies() {
-			_, plan, err := Fit(context.Background(), data, Options{Format: wire.Chat, Policy: policy, Budget: budget, Pins: pins})
+			_, plan, err := Fit(context.Background(), data, Options{Format: wire.Chat, Policy: policy, Budget: budget,
+				Pins: pins})
 			if errors.Is(err, ErrCannotFit) {
 				continue
 			}

@@ -14,7 +14,8 @@ func TestTheMarginIsASetting(t *testing.T) {
 	for _, c := range []struct {
 		margin float64
 		want   int
-	}{{0, 200_000 - 20_000 - 8192}, {0.10, 200_000 - 20_000 - 8192}, {0.25, 200_000 - 50_000 - 8192}, {NoMargin, 200_000 - 8192}} {
+	}{{0, 200_000 - 20_000 - 8192}, {0.10, 200_000 - 20_000 - 8192}, {0.25, 200_000 - 50_000 - 8192},
+		{NoMargin, 200_000 - 8192}} {
 		b, err := newBudget(200_000, 0, 0, c.margin)
 		if err != nil || b.Allowed != c.want {
 			t.Errorf("%g: %d, not %d: %v", c.margin, b.Allowed, c.want, err)
@@ -37,7 +38,8 @@ func TestTheMarginIsASetting(t *testing.T) {
 
 // SPEC B4: profiles of one's own are known by name.
 func TestOwnProfiles(t *testing.T) {
-	table, err := NewProfiles(Profile{Name: "code-mode", Budget: 4000, Low: 0.6, Policy: "mask", Threshold: 60}, Profile{Name: "plain"})
+	table, err := NewProfiles(Profile{Name: "code-mode", Budget: 4000, Low: 0.6, Policy: "mask", Threshold: 60},
+		Profile{Name: "plain"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +53,8 @@ func TestOwnProfiles(t *testing.T) {
 	if p, err := table.Lookup(""); err != nil || p.Name != "full" {
 		t.Error(p, err)
 	}
-	for name, want := range map[string]string{"code-mod": "did you mean code-mode? There are code-mode, plain, full", "blanced": "did you mean balanced?", "nonsense": "use one of code-mode, plain, full"} {
+	for name, want := range map[string]string{"code-mod": "did you mean code-mode? There are code-mode, plain, full",
+		"blanced": "did you mean balanced?", "nonsense": "use one of code-mode, plain, full"} {
 		if _, err := table.Lookup(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -63,7 +66,8 @@ func TestOwnProfiles(t *testing.T) {
 	for _, c := range []struct {
 		t    Thresholds
 		want float64
-	}{{Thresholds{}, 60}, {Thresholds{Global: 80}, 60}, {Thresholds{Profiles: map[string]float64{"code-mode": 70}}, 70}, {Thresholds{Profiles: map[string]float64{"code-mode": -1}}, 60}} {
+	}{{Thresholds{}, 60}, {Thresholds{Global: 80}, 60}, {Thresholds{Profiles: map[string]float64{"code-mode": 70}}, 70},
+		{Thresholds{Profiles: map[string]float64{"code-mode": -1}}, 60}} {
 		if got, warning := c.t.For(p); got != c.want || warning != "" {
 			t.Errorf("%+v: %g %s", c.t, got, warning)
 		}
@@ -107,7 +111,8 @@ func TestProfilesThatCannotBeAreRefused(t *testing.T) {
 func TestOnlyNumbersAreSettings(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for name, th := range map[string]Thresholds{
-			"global": {Global: bad}, "own": {Profiles: map[string]float64{"full": bad}}, "min": {Global: 2, Min: bad}, "max": {Global: 200, Max: bad},
+			"global": {Global: bad}, "own": {Profiles: map[string]float64{"full": bad}}, "min": {Global: 2, Min: bad},
+			"max": {Global: 200, Max: bad},
 		} {
 			if got, warning := th.For(Profile{Name: "full"}); got != 100 || warning == "" {
 				t.Errorf("%s %g: %g %q", name, bad, got, warning)
@@ -116,7 +121,9 @@ func TestOnlyNumbersAreSettings(t *testing.T) {
 		if got, warning := (Thresholds{}).For(Profile{Name: "x", Threshold: bad}); got != 100 || warning == "" {
 			t.Errorf("a profile's threshold of %g: %g %q", bad, got, warning)
 		}
-		for name, w := range map[string]items.Weights{"recency": {Recency: bad}, "cosine": {Cosine: bad}, `the flag "code"`: {Flags: map[items.Flag]float64{items.FlagCode: bad}}, `the source "user"`: {Sources: map[items.Source]float64{items.SourceUser: bad}}} {
+		for name, w := range map[string]items.Weights{"recency": {Recency: bad}, "cosine": {Cosine: bad},
+			`the flag "code"`:   {Flags: map[items.Flag]float64{items.FlagCode: bad}},
+			`the source "user"`: {Sources: map[items.Source]float64{items.SourceUser: bad}}} {
 			if err := w.Check(); err == nil || !strings.Contains(err.Error(), "the weight of "+name) {
 				t.Errorf("%s %g: %v", name, bad, err)
 			}

@@ -38,7 +38,8 @@ func TestCondensingBelowTheLimitOfAnyHistory(t *testing.T) {
 		asked := false
 		o := Options{
 			Format: b.Format, Policy: "condense", Margin: NoMargin, Reserve: 100,
-			Window:     100 + total + rapid.SampledFrom([]int{0, 1, roundingRoom - 1, roundingRoom, total / 2, total}).Draw(t, "room"),
+			Window: 100 + total + rapid.SampledFrom([]int{0, 1, roundingRoom - 1, roundingRoom, total / 2,
+				total}).Draw(t, "room"),
 			Thresholds: Thresholds{Global: float64(rapid.IntRange(5, 100).Draw(t, "threshold"))},
 			Condenser: condense.Func(func(_ context.Context, in condense.Input) (condense.Output, error) {
 				asked = true
@@ -59,7 +60,8 @@ func TestCondensingBelowTheLimitOfAnyHistory(t *testing.T) {
 		}
 		switch {
 		case reply == "good" && asked && plan.Summary.Error == "":
-			if plan.Action != "condense" || plan.Summary.Text == "" || plan.Summary.Cost != .5 || plan.TokensAfter >= total {
+			if plan.Action != "condense" || plan.Summary.Text == "" || plan.Summary.Cost != .5 ||
+				plan.TokensAfter >= total {
 				t.Fatalf("%+v, %d of %d tokens", plan.Summary, plan.TokensAfter, total)
 			}
 		case !bytes.Equal(out, data) || plan.Action != "none" || asked && plan.Summary.Error == "":
@@ -90,7 +92,8 @@ func TestWouldFitAgreesWithFitOnAnyHistory(t *testing.T) {
 		}
 		_, plan, err := Fit(context.Background(), data, o)
 		if does := err != nil || plan.Action != "none"; does != would.Manages() {
-			t.Fatalf("%+v, %d tokens: said %v (%s), did %v: %v\n%s", o, total, would.Manages(), would.Reason, does, err, data)
+			t.Fatalf("%+v, %d tokens: said %v (%s), did %v: %v\n%s", o, total, would.Manages(), would.Reason, does, err,
+				data)
 		}
 	})
 }
@@ -117,7 +120,8 @@ func TestTheNewestMessageOfAnyHistoryIsNotTrimmedInVain(t *testing.T) {
 			case !trimmed:
 				whole = plan.TokensAfter
 			case whole > 0 && whole+sums <= budget:
-				t.Fatalf("%s: a budget of %d trims the message, though %d tokens hold all of it\n%s", o.Policy, budget, whole, data)
+				t.Fatalf("%s: a budget of %d trims the message, though %d tokens hold all of it\n%s", o.Policy, budget,
+					whole, data)
 			}
 		}
 	})
@@ -134,7 +138,10 @@ func trimsNewest(b *wire.Body, plan *Plan, out []byte) bool {
 		fitted, err := wire.Read(out, b.Format, wire.Limits{})
 		return plan.Blocks[i].Verdict == Trim && (err != nil || slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
 			return p.Kind == chat.Text && !slices.ContainsFunc(fitted.Messages, func(sent chat.Message) bool {
-				return slices.ContainsFunc(sent.Parts, func(q chat.Part) bool { return q.Kind == chat.Text && q.Text.String() == p.Text.String() })
+				return slices.ContainsFunc(sent.Parts, func(q chat.Part) bool {
+					return q.Kind == chat.Text &&
+						q.Text.String() == p.Text.String()
+				})
 			})
 		}))
 	}
@@ -146,7 +153,8 @@ func TestClearedInputsOfAnyHistoryAreTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data, b, total := drawn(t)
 		o := Options{
-			Format: b.Format, Policy: "mask", ClearInputs: true, KeepResults: rapid.SampledFrom([]int{-1, 1, 3}).Draw(t, "keep"),
+			Format: b.Format, Policy: "mask", ClearInputs: true, KeepResults: rapid.SampledFrom([]int{-1, 1, 3}).Draw(t,
+				"keep"),
 			Budget: max(1, total*rapid.IntRange(30, 100).Draw(t, "percent")/100),
 		}
 		out, plan, err := Fit(context.Background(), data, o)

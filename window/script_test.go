@@ -62,15 +62,18 @@ func (c *fitCase) line(w []string) {
 	add := func(m chat.Message, n int) { c.msgs, c.tokens = append(c.msgs, m), append(c.tokens, n) }
 	switch w[0] {
 	case "user", "assistant", "system":
-		add(chat.Message{Role: chat.Role(w[0]), Parts: []chat.Part{{Kind: chat.Text, Text: text(number(1))}}}, number(1))
+		add(chat.Message{Role: chat.Role(w[0]), Parts: []chat.Part{{Kind: chat.Text, Text: text(number(1))}}},
+			number(1))
 	case "call":
 		args := fmt.Sprintf(`{"file_path":%q}`, w[3])
 		if w[2] == "Bash" {
 			args = fmt.Sprintf(`{"command":%q}`, strings.Join(w[3:], " "))
 		}
-		add(chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: w[1], Name: w[2], Args: []byte(args)}}}, 5)
+		add(chat.Message{Role: chat.Assistant,
+			Parts: []chat.Part{{Kind: chat.Call, ID: w[1], Name: w[2], Args: []byte(args)}}}, 5)
 	case "result":
-		add(chat.Message{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, ID: w[1], Text: text(number(2))}}}, number(2))
+		add(chat.Message{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, ID: w[1], Text: text(number(2))}}},
+			number(2))
 	default:
 		c.ask(w)
 	}

@@ -20,8 +20,11 @@ func TestPagesThatBeginLikeStubsAreMasked(t *testing.T) {
 		for i := range 12 {
 			id := fmt.Sprint("p", i)
 			r.Messages = append(r.Messages,
-				chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: "read", Args: chat.Quote("{}")}}},
-				chat.Message{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, ID: id, Text: chat.Quote(page + strings.Repeat("words of a page ", 300))}}})
+				chat.Message{Role: chat.Assistant,
+					Parts: []chat.Part{{Kind: chat.Call, ID: id, Name: "read", Args: chat.Quote("{}")}}},
+				chat.Message{Role: chat.Tool,
+					Parts: []chat.Part{{Kind: chat.Result, ID: id,
+						Text: chat.Quote(page + strings.Repeat("words of a page ", 300))}}})
 		}
 		body, err := wire.Encode(wire.Chat, &r)
 		if err != nil {

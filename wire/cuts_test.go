@@ -33,7 +33,8 @@ func output(id string) string {
 // request that the provider takes, and what must stay is in all of them. SPEC E1.
 func TestEveryLegalSetOfUnusualHistories(t *testing.T) {
 	ptc := func(id, within string) string {
-		return fmt.Sprintf(`{"type":"tool_use","id":%q,"name":"f","input":{},"caller":{"type":"code_execution_20250825","tool_id":%q}}`, id, within)
+		return fmt.Sprintf(
+			`{"type":"tool_use","id":%q,"name":"f","input":{},"caller":{"type":"code_execution_20250825","tool_id":%q}}`, id, within)
 	}
 	result := func(id string) string {
 		return fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":"r"}]}`, id)
@@ -65,11 +66,12 @@ func TestEveryLegalSetOfUnusualHistories(t *testing.T) {
 			`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"tool_search_tool_regex","input":{}},{"type":"tool_search_tool_result","tool_use_id":"srvtoolu_1","content":{"type":"tool_search_tool_search_result","tool_references":[{"type":"tool_reference","tool_name":"f"}]}},{"type":"tool_use","id":"t1","name":"f","input":{}}]}`,
 			result("t1")}, says3...)...),
 			[]string{"tool_references"}, nil},
-		{"tools called by code that the provider runs, over several rounds", wire.Anthropic, anthropicBody(append([]string{says("user", "q"),
-			`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"code_execution","input":{}},` + ptc("t1", "srvtoolu_1") + `]}`, result("t1"),
-			`{"role":"assistant","content":[` + ptc("t2", "srvtoolu_1") + `]}`, result("t2"),
-			`{"role":"assistant","content":[{"type":"code_execution_tool_result","tool_use_id":"srvtoolu_1","content":{"type":"code_execution_result","stdout":"","stderr":"","return_code":0,"content":[]}},{"type":"text","text":"done"}]}`,
-			says("user", "b")}, says3[2:]...)...),
+		{"tools called by code that the provider runs, over several rounds", wire.Anthropic,
+			anthropicBody(append([]string{says("user", "q"),
+				`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"code_execution","input":{}},` + ptc("t1", "srvtoolu_1") + `]}`, result("t1"),
+				`{"role":"assistant","content":[` + ptc("t2", "srvtoolu_1") + `]}`, result("t2"),
+				`{"role":"assistant","content":[{"type":"code_execution_tool_result","tool_use_id":"srvtoolu_1","content":{"type":"code_execution_result","stdout":"","stderr":"","return_code":0,"content":[]}},{"type":"text","text":"done"}]}`,
+				says("user", "b")}, says3[2:]...)...),
 			nil, []string{`"server_tool_use"`, `"t1"`, `"t2"`, `"code_execution_tool_result"`}},
 		{"the same while it still runs", wire.Anthropic, anthropicBody(says("user", "q"),
 			`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"code_execution","input":{}},`+ptc("t1", "srvtoolu_1")+`]}`, result("t1"),
@@ -139,9 +141,11 @@ func TestLongHostedLoopIsCuttable(t *testing.T) {
 	items := []string{says("user", "q")}
 	for i := range 200 {
 		items = append(items, fmt.Sprintf(`{"type":"reasoning","id":"rs_%d","summary":[]}`, i),
-			fmt.Sprintf(`{"type":"mcp_call","id":"m%d","name":"f","arguments":"{}","output":"o","server_label":"s"}`, i))
+			fmt.Sprintf(`{"type":"mcp_call","id":"m%d","name":"f","arguments":"{}","output":"o","server_label":"s"}`,
+				i))
 	}
-	items = append(items, `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}`, says("user", "next"))
+	items = append(items, `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}`,
+		says("user", "next"))
 	data := []byte(responsesBody(items...))
 	b, err := wire.Read(data, wire.Responses, wire.Limits{})
 	if err != nil {
@@ -189,20 +193,24 @@ func TestHugeBatchesArePaired(t *testing.T) {
 		t.Skip("computes for long, and nothing beside it")
 	}
 	const n = 100_000
-	msgs := []chat.Message{{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("q")}}}, {Role: chat.Assistant}, {Role: chat.User}}
+	msgs := []chat.Message{{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("q")}}},
+		{Role: chat.Assistant}, {Role: chat.User}}
 	for i := range n {
 		id := fmt.Sprint(i)
 		msgs[1].Parts = append(msgs[1].Parts, chat.Part{Kind: chat.Call, ID: id})
 		msgs[2].Parts = append(msgs[2].Parts, chat.Part{Kind: chat.Result, ID: id})
 	}
 	for i := range n { // calls in a run, results in a run
-		msgs = append(msgs, chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: fmt.Sprint("b", i)}}})
+		msgs = append(msgs, chat.Message{Role: chat.Assistant,
+			Parts: []chat.Part{{Kind: chat.Call, ID: fmt.Sprint("b", i)}}})
 	}
 	for i := range n {
-		msgs = append(msgs, chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Result, ID: fmt.Sprint("b", i)}}})
+		msgs = append(msgs,
+			chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Result, ID: fmt.Sprint("b", i)}}})
 	}
 	for range n { // the provider's own, never answered
-		msgs = append(msgs, chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "h", Hosted: true}}},
+		msgs = append(msgs, chat.Message{Role: chat.Assistant,
+			Parts: []chat.Part{{Kind: chat.Call, ID: "h", Hosted: true}}},
 			chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("q")}}})
 	}
 	ex, problems := chat.Split(msgs, chat.Rules{ResultsFollow: true, RunsMerge: true})

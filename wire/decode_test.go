@@ -165,7 +165,8 @@ func FuzzDecode(f *testing.F) {
 		f.Add(encode([]byte("data: {}\n\n"), c), byte(i))
 	}
 	f.Fuzz(func(t *testing.T, body []byte, coding byte) {
-		r, err := decode(encodings[int(coding)%len(encodings)]+", gzip"[:6*(int(coding)/len(encodings)%2)], bytes.NewReader(body), 1<<20)
+		r, err := decode(encodings[int(coding)%len(encodings)]+", gzip"[:6*(int(coding)/len(encodings)%2)],
+			bytes.NewReader(body), 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,36 +28,53 @@ func TestReplace(t *testing.T) {
 	}{
 		{"a string", `{ "role":"user", "content":[{"type":"tool_result" , "tool_use_id":"t","content": "old" ,"is_error":true,"x":1.0}] }`,
 			`{ "role":"user", "content":[{"type":"tool_result" , "tool_use_id":"t","content": "n\"w" ,"is_error":true,"x":1.0}] }`, wire.Anthropic, false, 0},
-		{"a list, as a whole", `{"content":[{"type":"text","text":"a"},{"content":[{"type":"text","text":"b"},{"type":"image"}],"type":"tool_result","cache_control":{"type":"ephemeral"}}],"role":"user"}`,
+		{"a list, as a whole",
+			`{"content":[{"type":"text","text":"a"},{"content":[{"type":"text","text":"b"},{"type":"image"}],"type":"tool_result","cache_control":{"type":"ephemeral"}}],"role":"user"}`,
 			`{"content":[{"type":"text","text":"a"},{"content":"n\"w","type":"tool_result","cache_control":{"type":"ephemeral"}}],"role":"user"}`, wire.Anthropic, false, 1},
 		{"no content", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t" }]}`,
-			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"n\"w" }]}`, wire.Anthropic, false, 0},
-		{"a key that comes twice", `{"role":"user","content":[{"type":"tool_result","content":"a","\u0063ontent":"b"}]}`,
-			`{"role":"user","content":[{"type":"tool_result","content":"a","\u0063ontent":"n\"w"}]}`, wire.Anthropic, false, 0},
-		{"two contents", `{"content":[{"type":"tool_result","content":"a"}],"role":"user","content":[{"type":"tool_result","content":"b"}]}`,
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"n\"w" }]}`, wire.Anthropic,
+			false, 0},
+		{"a key that comes twice",
+			`{"role":"user","content":[{"type":"tool_result","content":"a","\u0063ontent":"b"}]}`,
+			`{"role":"user","content":[{"type":"tool_result","content":"a","\u0063ontent":"n\"w"}]}`, wire.Anthropic,
+			false, 0},
+		{"two contents",
+			`{"content":[{"type":"tool_result","content":"a"}],"role":"user","content":[{"type":"tool_result","content":"b"}]}`,
 			`{"content":[{"type":"tool_result","content":"a"}],"role":"user","content":[{"type":"tool_result","content":"n\"w"}]}`, wire.Anthropic, false, 0},
 		{"an MCP server's", `{"role":"assistant","content":[{"type":"mcp_tool_result","content":[]}]}`,
 			`{"role":"assistant","content":[{"type":"mcp_tool_result","content":"n\"w"}]}`, wire.Anthropic, false, 0},
-		{"string content", `{"role":"user","content":"old\n"}`, `{"role":"user","content":"n\"w"}`, wire.Anthropic, true, 0},
-		{"a text of a list", `{"role":"user","content":[{"type":"image"}, {"text":"old","type":"text","cache_control":{"type":"ephemeral"}} ]}`,
+		{"string content", `{"role":"user","content":"old\n"}`, `{"role":"user","content":"n\"w"}`, wire.Anthropic,
+			true, 0},
+		{"a text of a list",
+			`{"role":"user","content":[{"type":"image"}, {"text":"old","type":"text","cache_control":{"type":"ephemeral"}} ]}`,
 			`{"role":"user","content":[{"type":"image"}, {"text":"n\"w","type":"text","cache_control":{"type":"ephemeral"}} ]}`, wire.Anthropic, true, 1},
 
-		{"a tool's message", `{"role":"tool","tool_call_id":"c","content":"old","name":"f"}`, `{"role":"tool","tool_call_id":"c","content":"n\"w","name":"f"}`, wire.Chat, false, 0},
-		{"a tool's list", `{"role":"tool","tool_call_id":"c","content":[ {"type":"text","text":"a"} ]}`, `{"role":"tool","tool_call_id":"c","content":"n\"w"}`, wire.Chat, false, 0},
-		{"a tool that said null", `{"role":"tool","tool_call_id":"c","content":null}`, `{"role":"tool","tool_call_id":"c","content":"n\"w"}`, wire.Chat, false, 0},
-		{"a tool that said nothing", `{"role":"tool","tool_call_id":"c"}`, `{"role":"tool","tool_call_id":"c","content":"n\"w"}`, wire.Chat, false, 0},
-		{"a function's message", `{"role":"function","name":"f","content":"old"}`, `{"role":"function","name":"f","content":"n\"w"}`, wire.Chat, false, 0},
-		{"text behind reasoning", `{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"reasoning_content":"r"}`,
+		{"a tool's message", `{"role":"tool","tool_call_id":"c","content":"old","name":"f"}`,
+			`{"role":"tool","tool_call_id":"c","content":"n\"w","name":"f"}`, wire.Chat, false, 0},
+		{"a tool's list", `{"role":"tool","tool_call_id":"c","content":[ {"type":"text","text":"a"} ]}`,
+			`{"role":"tool","tool_call_id":"c","content":"n\"w"}`, wire.Chat, false, 0},
+		{"a tool that said null", `{"role":"tool","tool_call_id":"c","content":null}`,
+			`{"role":"tool","tool_call_id":"c","content":"n\"w"}`, wire.Chat, false, 0},
+		{"a tool that said nothing", `{"role":"tool","tool_call_id":"c"}`,
+			`{"role":"tool","tool_call_id":"c","content":"n\"w"}`, wire.Chat, false, 0},
+		{"a function's message", `{"role":"function","name":"f","content":"old"}`,
+			`{"role":"function","name":"f","content":"n\"w"}`, wire.Chat, false, 0},
+		{"text behind reasoning",
+			`{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"reasoning_content":"r"}`,
 			`{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"n\"w"}],"reasoning_content":"r"}`, wire.Chat, true, 2},
 		{"string behind reasoning", `{"reasoning":"r","role":"assistant","content":"a","tool_calls":[]}`,
 			`{"reasoning":"r","role":"assistant","content":"n\"w","tool_calls":[]}`, wire.Chat, true, 1},
 
-		{"an output", `{"type":"function_call_output","call_id":"c","output":"old","id":"i"}`, `{"type":"function_call_output","call_id":"c","output":"n\"w","id":"i"}`, wire.Responses, false, 0},
-		{"a list of output", `{"type":"custom_tool_call_output","call_id":"c","output":[{"type":"input_text","text":"a"}]}`,
+		{"an output", `{"type":"function_call_output","call_id":"c","output":"old","id":"i"}`,
+			`{"type":"function_call_output","call_id":"c","output":"n\"w","id":"i"}`, wire.Responses, false, 0},
+		{"a list of output",
+			`{"type":"custom_tool_call_output","call_id":"c","output":[{"type":"input_text","text":"a"}]}`,
 			`{"type":"custom_tool_call_output","call_id":"c","output":"n\"w"}`, wire.Responses, false, 0},
 		{"a patch without output", `{"type":"apply_patch_call_output","call_id":"c","status":"completed"}`,
-			`{"type":"apply_patch_call_output","call_id":"c","status":"completed","output":"n\"w"}`, wire.Responses, false, 0},
-		{"a message's text", `{"role":"user","content":[{"type":"input_text","text":"old"}]}`, `{"role":"user","content":[{"type":"input_text","text":"n\"w"}]}`, wire.Responses, true, 0},
+			`{"type":"apply_patch_call_output","call_id":"c","status":"completed","output":"n\"w"}`, wire.Responses,
+			false, 0},
+		{"a message's text", `{"role":"user","content":[{"type":"input_text","text":"old"}]}`,
+			`{"role":"user","content":[{"type":"input_text","text":"n\"w"}]}`, wire.Responses, true, 0},
 		{"plain input", `"old"`, `{"role":"user","content":"n\"w"}`, wire.Responses, true, 0},
 	} {
 		t.Run(c.format.String()+"/"+c.name, func(t *testing.T) {
@@ -91,24 +108,29 @@ func TestAddText(t *testing.T) {
 	}{
 		{"string", `{ "role" : "user","content": "a\u00e9" }`,
 			`{ "role" : "user","content": [{"type":"text","text":"a\u00e9"},{"type":"text","text":"+"}] }`,
-			`{ "role" : "user","content": [{"type":"text","text":"+"},{"type":"text","text":"a\u00e9"}] }`, wire.Anthropic},
+			`{ "role" : "user","content": [{"type":"text","text":"+"},{"type":"text","text":"a\u00e9"}] }`,
+			wire.Anthropic},
 		{"list", `{"content":[ {"type":"text","text":"a","cache_control":{"type":"ephemeral"}} ],"role":"user"}`,
 			`{"content":[ {"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"text","text":"+"} ],"role":"user"}`,
 			`{"content":[ {"type":"text","text":"+"},{"type":"text","text":"a","cache_control":{"type":"ephemeral"}} ],"role":"user"}`, wire.Anthropic},
 		{"results", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]}`,
 			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"},{"type":"text","text":"+"}]}`,
 			`content[0]: text is not allowed before tool results (byte 26)`, wire.Anthropic},
-		{"results behind text", `{"role":"user","content":[{"type":"text","text":"a"},{"type":"tool_result","tool_use_id":"t"}]}`,
+		{"results behind text",
+			`{"role":"user","content":[{"type":"text","text":"a"},{"type":"tool_result","tool_use_id":"t"}]}`,
 			`{"role":"user","content":[{"type":"text","text":"a"},{"type":"tool_result","tool_use_id":"t"},{"type":"text","text":"+"}]}`,
 			`content[1]: text is not allowed before tool results (byte 53)`, wire.Anthropic},
 		{"thinking", `{"role":"assistant","content":[{"type":"thinking","thinking":"h","signature":"s"}]}`,
 			`{"role":"assistant","content":[{"type":"thinking","thinking":"h","signature":"s"},{"type":"text","text":"+"}]}`,
 			`content[0]: text is not allowed before thinking (byte 31)`, wire.Anthropic},
-		{"empty list", `{"role":"user","content":[ ]}`, `{"role":"user","content":[{"type":"text","text":"+"} ]}`, `{"role":"user","content":[{"type":"text","text":"+"} ]}`, wire.Anthropic},
-		{"empty string", `{"role":"user","content":""}`, `{"role":"user","content":[{"type":"text","text":"+"}]}`, `{"role":"user","content":[{"type":"text","text":"+"}]}`, wire.Anthropic},
+		{"empty list", `{"role":"user","content":[ ]}`, `{"role":"user","content":[{"type":"text","text":"+"} ]}`,
+			`{"role":"user","content":[{"type":"text","text":"+"} ]}`, wire.Anthropic},
+		{"empty string", `{"role":"user","content":""}`, `{"role":"user","content":[{"type":"text","text":"+"}]}`,
+			`{"role":"user","content":[{"type":"text","text":"+"}]}`, wire.Anthropic},
 		{"string twice", `{"role":"user","content":"a","content":"b"}`,
 			`{"role":"user","content":"a","content":[{"type":"text","text":"b"},{"type":"text","text":"+"}]}`,
-			`{"role":"user","content":"a","content":[{"type":"text","text":"+"},{"type":"text","text":"b"}]}`, wire.Anthropic},
+			`{"role":"user","content":"a","content":[{"type":"text","text":"+"},{"type":"text","text":"b"}]}`,
+			wire.Anthropic},
 
 		{"string", `{"role":"user","content":"a","name":"n"}`,
 			`{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"+"}],"name":"n"}`,
@@ -120,22 +142,28 @@ func TestAddText(t *testing.T) {
 			`{"role":"assistant","tool_calls":[],"content":[{"type":"text","text":"+"}] }`,
 			`{"role":"assistant","tool_calls":[],"content":[{"type":"text","text":"+"}] }`, wire.Chat},
 		{"a tool's message", `{"role":"tool","tool_call_id":"c","content":"r"}`,
-			`text cannot be added to the result of a tool (byte 0)`, `text cannot be added to the result of a tool (byte 0)`, wire.Chat},
+			`text cannot be added to the result of a tool (byte 0)`,
+			`text cannot be added to the result of a tool (byte 0)`, wire.Chat},
 
 		{"plain input", `"a\n"`,
 			`{"role":"user","content":[{"type":"input_text","text":"a\n"},{"type":"input_text","text":"+"}]}`,
-			`{"role":"user","content":[{"type":"input_text","text":"+"},{"type":"input_text","text":"a\n"}]}`, wire.Responses},
+			`{"role":"user","content":[{"type":"input_text","text":"+"},{"type":"input_text","text":"a\n"}]}`,
+			wire.Responses},
 		{"string", `{"role":"user","content":"a"}`,
 			`{"role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_text","text":"+"}]}`,
-			`{"role":"user","content":[{"type":"input_text","text":"+"},{"type":"input_text","text":"a"}]}`, wire.Responses},
+			`{"role":"user","content":[{"type":"input_text","text":"+"},{"type":"input_text","text":"a"}]}`,
+			wire.Responses},
 		{"assistant", `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}],"id":"m"}`,
 			`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"},{"type":"output_text","text":"+"}],"id":"m"}`,
 			`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"+"},{"type":"output_text","text":"a"}],"id":"m"}`, wire.Responses},
 		{"a call", `{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}`,
-			`text cannot be added to an item of type "function_call" (byte 0)`, `text cannot be added to an item of type "function_call" (byte 0)`, wire.Responses},
+			`text cannot be added to an item of type "function_call" (byte 0)`,
+			`text cannot be added to an item of type "function_call" (byte 0)`, wire.Responses},
 		{"reasoning", `{"type":"reasoning","id":"r","summary":[],"content":[]}`,
-			`text cannot be added to an item of type "reasoning" (byte 0)`, `text cannot be added to an item of type "reasoning" (byte 0)`, wire.Responses},
-		{"nobody's item", `{"content":[]}`, `text cannot be added to an item of type "" (byte 0)`, `text cannot be added to an item of type "" (byte 0)`, wire.Responses},
+			`text cannot be added to an item of type "reasoning" (byte 0)`,
+			`text cannot be added to an item of type "reasoning" (byte 0)`, wire.Responses},
+		{"nobody's item", `{"content":[]}`, `text cannot be added to an item of type "" (byte 0)`,
+			`text cannot be added to an item of type "" (byte 0)`, wire.Responses},
 	} {
 		t.Run(c.format.String()+"/"+c.name, func(t *testing.T) {
 			for _, add := range []struct {
@@ -162,22 +190,31 @@ func TestEditRefuses(t *testing.T) {
 		part                int
 	}{
 		{`{"role":"user","content":"a"}`, "parts[0]: not the result of a tool (byte 0)", "", wire.Anthropic, 0},
-		{`{"role":"user","content":"a"}`, "parts[1]: no such part: the message has 1 (byte 0)", "parts[1]: no such part: the message has 1 (byte 0)", wire.Anthropic, 1},
-		{`{"role":"user","content":"a"}`, "parts[-1]: no such part: the message has 1 (byte 0)", "parts[-1]: no such part: the message has 1 (byte 0)", wire.Anthropic, -1},
-		{`{"role":"user","content":7}`, "content: want a string, an array or null, got a number (byte 25)", "content: want a string, an array or null, got a number (byte 25)", wire.Anthropic, 0},
-		{`{"role":"user"`, "not JSON: unexpected end of the text (byte 14)", "not JSON: unexpected end of the text (byte 14)", wire.Anthropic, 0},
+		{`{"role":"user","content":"a"}`, "parts[1]: no such part: the message has 1 (byte 0)",
+			"parts[1]: no such part: the message has 1 (byte 0)", wire.Anthropic, 1},
+		{`{"role":"user","content":"a"}`, "parts[-1]: no such part: the message has 1 (byte 0)",
+			"parts[-1]: no such part: the message has 1 (byte 0)", wire.Anthropic, -1},
+		{`{"role":"user","content":7}`, "content: want a string, an array or null, got a number (byte 25)",
+			"content: want a string, an array or null, got a number (byte 25)", wire.Anthropic, 0},
+		{`{"role":"user"`, "not JSON: unexpected end of the text (byte 14)",
+			"not JSON: unexpected end of the text (byte 14)", wire.Anthropic, 0},
 		{`"a"`, "want an object, got a string (byte 0)", "want an object, got a string (byte 0)", wire.Chat, 0},
 		{`[]`, "want an object, got an array (byte 0)", "want an object, got an array (byte 0)", wire.Responses, 0},
 		{`"a"`, "parts[0]: not the result of a tool (byte 0)", "", wire.Responses, 0},
 		{`{"role":"assistant","content":[{"type":"web_search_tool_result","tool_use_id":"t","content":[]}]}`,
-			"parts[0]: the content of a web_search_tool_result cannot be a text (byte 31)", "parts[0]: not a text (byte 0)", wire.Anthropic, 0},
+			"parts[0]: the content of a web_search_tool_result cannot be a text (byte 31)",
+			"parts[0]: not a text (byte 0)", wire.Anthropic, 0},
 		{`{"type":"computer_call_output","call_id":"c","output":{"type":"computer_screenshot","image_url":"u"}}`,
-			"parts[0]: the output of a computer_call_output cannot be a text (byte 0)", "parts[0]: not a text (byte 0)", wire.Responses, 0},
+			"parts[0]: the output of a computer_call_output cannot be a text (byte 0)", "parts[0]: not a text (byte 0)",
+			wire.Responses, 0},
 		{`{"type":"shell_call_output","call_id":"c","output":[{"stdout":"a"}]}`,
-			"parts[0]: the output of a shell_call_output cannot be a text (byte 0)", "parts[0]: not a text (byte 0)", wire.Responses, 0},
+			"parts[0]: the output of a shell_call_output cannot be a text (byte 0)", "parts[0]: not a text (byte 0)",
+			wire.Responses, 0},
 		{`{"type":"mcp_approval_response","approval_request_id":"a","approve":true}`,
-			"parts[0]: an item of type \"mcp_approval_response\" has no output (byte 0)", "parts[0]: not a text (byte 0)", wire.Responses, 0},
-		{`{"role":"user","content":"a"}`, "format auto has no messages: use anthropic, openai or responses", "format auto has no messages: use anthropic, openai or responses", wire.Auto, 0},
+			"parts[0]: an item of type \"mcp_approval_response\" has no output (byte 0)",
+			"parts[0]: not a text (byte 0)", wire.Responses, 0},
+		{`{"role":"user","content":"a"}`, "format auto has no messages: use anthropic, openai or responses",
+			"format auto has no messages: use anthropic, openai or responses", wire.Auto, 0},
 	} {
 		for _, edit := range []struct {
 			want string
@@ -224,14 +261,16 @@ func checkNothingReplaced(t *rapid.T, f wire.Format, m *chat.Message) {
 	if diff := compare(*m, again); diff != "" {
 		t.Fatalf("ReadMessage reads another message than Read:\n%s", diff)
 	}
-	for _, replace := range []func(wire.Format, []byte, map[int]string) ([]byte, error){wire.ReplaceResults, wire.ReplaceTexts} {
+	for _, replace := range []func(wire.Format, []byte, map[int]string) ([]byte, error){wire.ReplaceResults,
+		wire.ReplaceTexts} {
 		if out, err := replace(f, m.Raw, nil); err != nil || !bytes.Equal(out, m.Raw) {
 			t.Fatalf("%v\n%s\nbecame\n%s", err, m.Raw, out)
 		}
 	}
 }
 
-func checkReplace(t *rapid.T, f wire.Format, m *chat.Message, kind chat.Kind, replace func(wire.Format, []byte, map[int]string) ([]byte, error)) {
+func checkReplace(t *rapid.T, f wire.Format, m *chat.Message, kind chat.Kind,
+	replace func(wire.Format, []byte, map[int]string) ([]byte, error)) {
 	all, stepwise := map[int]string{}, m.Raw
 	for i := range m.Parts {
 		out, err := replace(f, m.Raw, map[int]string{i: marked})
@@ -289,7 +328,8 @@ func checkSpan(t *rapid.T, raw, out []byte, p *chat.Part) {
 		return
 	}
 	for _, name := range []string{"content", "output", "text"} {
-		if before, ok := bytes.CutSuffix(before, []byte(`,"`+name+`":`)); ok && string(before)+string(after) == string(raw) {
+		if before, ok := bytes.CutSuffix(before, []byte(`,"`+name+`":`)); ok &&
+			string(before)+string(after) == string(raw) {
 			return
 		}
 	}
@@ -522,7 +562,8 @@ func TestRemoveTextsBesideReasoning(t *testing.T) {
 func TestInsertTextBesideReasoning(t *testing.T) {
 	raw := `{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"reasoning":"r"}`
 	got, err := wire.InsertText(wire.Chat, []byte(raw), "new", 2)
-	if want := strings.Replace(raw, `{"type":"text","text":"b"}`, `{"type":"text","text":"new"},{"type":"text","text":"b"}`, 1); err != nil || string(got) != want {
+	if want := strings.Replace(raw, `{"type":"text","text":"b"}`,
+		`{"type":"text","text":"new"},{"type":"text","text":"b"}`, 1); err != nil || string(got) != want {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}
 }

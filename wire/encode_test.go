@@ -51,11 +51,13 @@ func TestEncodeSaysTheSameInEveryProtocol(t *testing.T) {
 		Model: "m", MaxOutput: 100, Stream: true,
 		System: []chat.Part{{Kind: chat.Text, Text: chat.Quote("Be \"brief\".")}},
 		Tools: []chat.ToolDef{
-			{Name: "read", Raw: []byte(`{"name":"read","description":"d","input_schema":{"type":"object","properties":{"p":{"type":"string"}}}}`)},
+			{Name: "read", Raw: []byte(
+				`{"name":"read","description":"d","input_schema":{"type":"object","properties":{"p":{"type":"string"}}}}`)},
 			{Name: "run", Raw: []byte(`{"type":"function","function":{"name":"run"}}`)},
 		},
 		Messages: []chat.Message{
-			{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("go\n")}, {Kind: chat.Image, Media: &chat.Media{Type: "image/png", Data: []byte("iVBORw0K")}}}},
+			{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("go\n")},
+				{Kind: chat.Image, Media: &chat.Media{Type: "image/png", Data: []byte("iVBORw0K")}}}},
 			{Role: chat.Assistant, Parts: []chat.Part{
 				{Kind: chat.Thinking, Text: chat.Quote("hm"), Signed: true},
 				{Kind: chat.Text, Text: chat.Quote("reading")},
@@ -119,7 +121,8 @@ func TestTranslationsAreValid(t *testing.T) {
 			}
 			for _, problem := range to.Judge(out) {
 				switch problem.Code {
-				case strict.BadJSON, strict.OrphanResult, strict.UnansweredCall, strict.ResultNotFirst, strict.WrongRole:
+				case strict.BadJSON, strict.OrphanResult, strict.UnansweredCall, strict.ResultNotFirst,
+					strict.WrongRole:
 					t.Fatalf("%s: %v\n%s\nof\n%s", to.Format, problem, out, data)
 				}
 			}

@@ -47,12 +47,18 @@ func TestFrameHasAllButTheValues(t *testing.T) {
 		body, frame string
 	}{
 		{wire.Chat, `{"model":"m","messages":[]}`, `{"model":0,"messages":[]}`},
-		{wire.Chat, "\n{ \"messages\" : [ {\"role\":\"user\",\"content\":\"x\"} ]\t, \"model\":\"m\"}\r\n", "\n{ \"messages\" : [ 0 ]\t, \"model\":0}\r\n"},
-		{wire.Chat, `{"messages":[{"role":"user"}, {"role":"user"}, {"role":"user"}],"system":["x"]}`, `{"messages":[0, 0],"system":0}`},
-		{wire.Chat, `{"messages":[{"role":"user"}, {"role":"user"},{"role":"user"}]}`, ""},                        // not separated alike
-		{wire.Chat, `{"messages":[],"n":1,"n":2}`, ""},                                                            // given twice
-		{wire.Chat, `{"messages":[],"\u006e\"":1}`, `{"messages":[],"\u006e\"":0}`},                               // names as they came
-		{wire.Anthropic, `{"system":[{"type":"text","text":"x"}],"messages":[]}`, `{"system":[0],"messages":[]}`}, // a list
+		{wire.Chat, "\n{ \"messages\" : [ {\"role\":\"user\",\"content\":\"x\"} ]\t, \"model\":\"m\"}\r\n",
+			"\n{ \"messages\" : [ 0 ]\t, \"model\":0}\r\n"},
+		{wire.Chat, `{"messages":[{"role":"user"}, {"role":"user"}, {"role":"user"}],"system":["x"]}`,
+			`{"messages":[0, 0],"system":0}`},
+		{wire.Chat, `{"messages":[{"role":"user"}, {"role":"user"},{"role":"user"}]}`,
+			""}, // not separated alike
+		{wire.Chat, `{"messages":[],"n":1,"n":2}`,
+			""}, // given twice
+		{wire.Chat, `{"messages":[],"\u006e\"":1}`,
+			`{"messages":[],"\u006e\"":0}`}, // names as they came
+		{wire.Anthropic, `{"system":[{"type":"text","text":"x"}],"messages":[]}`,
+			`{"system":[0],"messages":[]}`}, // a list
 		{wire.Anthropic, `{"system":[],"messages":[]}`, `{"system":0,"messages":[]}`},
 		{wire.Anthropic, `{"system":"x","messages":[]}`, `{"system":0,"messages":[]}`},
 		{wire.Responses, `{"instructions":"x","input":"y"}`, `{"instructions":0,"input":0}`},
@@ -92,13 +98,15 @@ func TestFramesOfRandomBodies(t *testing.T) {
 			if i > 0 {
 				list.WriteString(comma)
 			}
-			fmt.Fprintf(&list, `{"role":%q,%s"content":"%d [,{\"%s"}`, []string{"user", "assistant"}[i%2], space(), r.IntN(1000), space()[:0])
+			fmt.Fprintf(&list, `{"role":%q,%s"content":"%d [,{\"%s"}`, []string{"user", "assistant"}[i%2], space(),
+				r.IntN(1000), space()[:0])
 		}
 		members := []string{
 			`"messages"` + space() + ":" + space() + open + list.String() + end,
 			`"model"` + space() + ":" + space() + `"m , } \" :"`, `"max_tokens":` + space() + "5",
 			`"tools":[ ]`, `"metadata": {"a" : [1, 2]}`,
-			[]string{`"system":"x"`, `"system":[{"type":"text","text":"x"}` + space() + "," + space() + `{"type":"text","text":"y"} ]`}[r.IntN(2)],
+			[]string{`"system":"x"`, `"system":[{"type":"text","text":"x"}` + space() + "," + space() +
+				`{"type":"text","text":"y"} ]`}[r.IntN(2)],
 		}
 		r.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 		var body bytes.Buffer

@@ -26,21 +26,31 @@ func TestBodiesOfManySmallThingsAreRefused(t *testing.T) {
 		head, piece, tail string
 		least             int // that are too many
 	}{
-		"parts of Anthropic":    {wire.Anthropic, `{"messages":[{"role":"user","content":[`, `{}`, `]}]}`, wire.MaxParts + 1},
-		"parts of Chat":         {wire.Chat, `{"messages":[{"role":"user","content":[`, `{}`, `]}]}`, wire.MaxParts + 1},
-		"parts of Responses":    {wire.Responses, `{"input":[{"role":"user","content":[`, `{}`, `]}]}`, wire.MaxParts + 1},
-		"parts of a result":     {wire.Anthropic, `{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[`, `{}`, `]}]}]}`, wire.MaxParts},
-		"results of one part":   {wire.Anthropic, `{"messages":[{"role":"user","content":[`, `{"type":"tool_result","content":{}}`, `]}]}`, wire.MaxParts/2 + 1},
-		"parts of the prompt":   {wire.Anthropic, `{"messages":[],"system":[`, `{}`, `]}`, wire.MaxParts + 1},
-		"calls":                 {wire.Chat, `{"messages":[{"role":"assistant","tool_calls":[`, `{}`, `]}]}`, wire.MaxParts + 1},
-		"summaries":             {wire.Responses, `{"input":[{"type":"reasoning","summary":[`, `{}`, `]}]}`, wire.MaxParts},
-		"messages":              {wire.Chat, `{"messages":[`, `{"role":"user"}`, `]}`, wire.MaxParts + 1},
-		"beside a content":      {wire.Chat, `{"messages":[`, `{"role":"a","refusal":"","reasoning":""}`, `]}`, wire.MaxParts/2 + 1},
-		"texts":                 {wire.Chat, `{"messages":[`, `{"role":"user","content":""}`, `]}`, wire.MaxParts + 1},
-		"items":                 {wire.Responses, `{"input":[`, `{}`, `]}`, wire.MaxParts + 1},
-		"tools":                 {wire.Chat, `{"messages":[],"tools":[`, `{}`, `]}`, wire.MaxParts + 1},
-		"members":               {wire.Chat, `{"messages":[],`, `"a":0`, `}`, wire.MaxParts},
-		"parts of two messages": {wire.Chat, `{"messages":[{"role":"user","content":[{},{},{}]}` + half, `{}`, `]}]}`, wire.MaxParts - 2},
+		"parts of Anthropic": {wire.Anthropic, `{"messages":[{"role":"user","content":[`, `{}`, `]}]}`,
+			wire.MaxParts + 1},
+		"parts of Chat": {wire.Chat, `{"messages":[{"role":"user","content":[`, `{}`, `]}]}`,
+			wire.MaxParts + 1},
+		"parts of Responses": {wire.Responses, `{"input":[{"role":"user","content":[`, `{}`, `]}]}`,
+			wire.MaxParts + 1},
+		"parts of a result": {wire.Anthropic,
+			`{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[`, `{}`,
+			`]}]}]}`, wire.MaxParts},
+		"results of one part": {wire.Anthropic, `{"messages":[{"role":"user","content":[`,
+			`{"type":"tool_result","content":{}}`, `]}]}`, wire.MaxParts/2 + 1},
+		"parts of the prompt": {wire.Anthropic, `{"messages":[],"system":[`, `{}`, `]}`, wire.MaxParts + 1},
+		"calls": {wire.Chat, `{"messages":[{"role":"assistant","tool_calls":[`, `{}`, `]}]}`,
+			wire.MaxParts + 1},
+		"summaries": {wire.Responses, `{"input":[{"type":"reasoning","summary":[`, `{}`, `]}]}`,
+			wire.MaxParts},
+		"messages": {wire.Chat, `{"messages":[`, `{"role":"user"}`, `]}`, wire.MaxParts + 1},
+		"beside a content": {wire.Chat, `{"messages":[`, `{"role":"a","refusal":"","reasoning":""}`, `]}`,
+			wire.MaxParts/2 + 1},
+		"texts":   {wire.Chat, `{"messages":[`, `{"role":"user","content":""}`, `]}`, wire.MaxParts + 1},
+		"items":   {wire.Responses, `{"input":[`, `{}`, `]}`, wire.MaxParts + 1},
+		"tools":   {wire.Chat, `{"messages":[],"tools":[`, `{}`, `]}`, wire.MaxParts + 1},
+		"members": {wire.Chat, `{"messages":[],`, `"a":0`, `}`, wire.MaxParts},
+		"parts of two messages": {wire.Chat, `{"messages":[{"role":"user","content":[{},{},{}]}` + half, `{}`, `]}]}`,
+			wire.MaxParts - 2},
 	} {
 		lim := wire.Limits{Parts: wire.MaxParts}
 		if _, err := wire.Read(repeat(c.head, c.piece, c.least-1, c.tail), c.format, lim); err != nil {
@@ -92,7 +102,8 @@ func TestRepliesOfManyPartsAreRefused(t *testing.T) {
 		"blocks": {wire.Anthropic, `{"content":[`, `]}`},
 		"calls":  {wire.Chat, `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[`, `]}}]}`},
 		"items":  {wire.Responses, `{"status":"completed","output":[`, `]}`},
-		"parts":  {wire.Responses, `{"status":"completed","output":[{"type":"message","role":"assistant","content":[`, `]}]}`},
+		"parts": {wire.Responses, `{"status":"completed","output":[{"type":"message","role":"assistant","content":[`,
+			`]}]}`},
 	} {
 		reply, err := wire.ReadReply(c.format, repeat(c.head, `{}`, n, c.tail))
 		if err == nil {
@@ -110,7 +121,8 @@ func TestRepliesOfManyPartsAreRefused(t *testing.T) {
 		}
 	}
 	r := wire.NewStreamReader(wire.Chat)
-	r.Write(repeat(`data: {"choices":[{"index":0,"finish_reason":"stop","delta":{"content":[`, `{}`, n, "]}}]}\n\ndata: [DONE]\n\n"))
+	r.Write(repeat(`data: {"choices":[{"index":0,"finish_reason":"stop","delta":{"content":[`, `{}`, n,
+		"]}}]}\n\ndata: [DONE]\n\n"))
 	if _, err := r.Reply().Messages(); !errors.As(err, &e) || !e.TooMany {
 		t.Error(err)
 	}

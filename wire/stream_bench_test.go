@@ -19,10 +19,13 @@ func deltas(f wire.Format, n int) []byte {
 	}
 	switch f {
 	case wire.Anthropic:
-		event("message_start", `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"model":"claude-sonnet-4-5","usage":{"input_tokens":25,"output_tokens":1}}}`)
-		event("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
+		event("message_start",
+			`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"model":"claude-sonnet-4-5","usage":{"input_tokens":25,"output_tokens":1}}}`)
+		event("content_block_start",
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
 		for range n {
-			event("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" token"}}`)
+			event("content_block_delta",
+				`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" token"}}`)
 		}
 		event("message_stop", `{"type":"message_stop"}`)
 	case wire.Chat:
@@ -31,9 +34,11 @@ func deltas(f wire.Format, n int) []byte {
 		}
 		event("", "[DONE]")
 	case wire.Responses:
-		event("response.output_item.added", `{"type":"response.output_item.added","output_index":0,"item":{"id":"msg_1","type":"message","status":"in_progress","role":"assistant","content":[]}}`)
+		event("response.output_item.added",
+			`{"type":"response.output_item.added","output_index":0,"item":{"id":"msg_1","type":"message","status":"in_progress","role":"assistant","content":[]}}`)
 		for i := range n {
-			event("response.output_text.delta", fmt.Sprintf(`{"type":"response.output_text.delta","sequence_number":%d,"item_id":"msg_67c9fdcf37fc8190ba82116e33fb28c507b8b0ad4e5eb654","output_index":0,"content_index":0,"delta":" token","logprobs":[],"obfuscation":"x1y2z3"}`, i))
+			event("response.output_text.delta",
+				fmt.Sprintf(`{"type":"response.output_text.delta","sequence_number":%d,"item_id":"msg_67c9fdcf37fc8190ba82116e33fb28c507b8b0ad4e5eb654","output_index":0,"content_index":0,"delta":" token","logprobs":[],"obfuscation":"x1y2z3"}`, i))
 		}
 		event("response.completed", `{"type":"response.completed","response":{"status":"completed","output":[]}}`)
 	}

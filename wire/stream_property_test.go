@@ -53,7 +53,8 @@ func TestStreamedRepliesComeBack(t *testing.T) {
 			block(0, object{"type": "thinking", "thinking": ""}, "thinking", "thinking_delta", thought)
 			block(1, object{"type": "text", "text": ""}, "text", "text_delta", text)
 			for i := range calls {
-				block(2+i, object{"type": "tool_use", "id": id(i), "name": "f", "input": object{}}, "partial_json", "input_json_delta", args(i))
+				block(2+i, object{"type": "tool_use", "id": id(i), "name": "f", "input": object{}}, "partial_json",
+					"input_json_delta", args(i))
 			}
 			event(object{"type": "message_stop"})
 		case wire.Chat:
@@ -61,23 +62,28 @@ func TestStreamedRepliesComeBack(t *testing.T) {
 			pieces(thought, func(p string) { delta(object{"reasoning_content": p}) })
 			pieces(text, func(p string) { delta(object{"content": p}) })
 			for i := range calls {
-				delta(object{"tool_calls": []any{object{"index": i, "id": id(i), "type": "function", "function": object{"name": "f", "arguments": ""}}}})
+				delta(object{"tool_calls": []any{object{"index": i, "id": id(i), "type": "function",
+					"function": object{"name": "f", "arguments": ""}}}})
 				pieces(args(i), func(p string) {
 					delta(object{"tool_calls": []any{object{"index": i, "function": object{"arguments": p}}}})
 				})
 			}
 			event(object{"choices": []any{object{"index": 0, "delta": object{}, "finish_reason": "stop"}}})
 		case wire.Responses:
-			event(object{"type": "response.output_item.added", "output_index": 0, "item": object{"type": "reasoning", "summary": []any{}}})
+			event(object{"type": "response.output_item.added", "output_index": 0,
+				"item": object{"type": "reasoning", "summary": []any{}}})
 			pieces(thought, func(p string) {
-				event(object{"type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": 0, "delta": p})
+				event(object{"type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": 0,
+					"delta": p})
 			})
-			event(object{"type": "response.output_item.added", "output_index": 1, "item": object{"type": "message", "role": "assistant", "content": []any{}}})
+			event(object{"type": "response.output_item.added", "output_index": 1,
+				"item": object{"type": "message", "role": "assistant", "content": []any{}}})
 			pieces(text, func(p string) {
 				event(object{"type": "response.output_text.delta", "output_index": 1, "content_index": 0, "delta": p})
 			})
 			for i := range calls {
-				event(object{"type": "response.output_item.added", "output_index": 2 + i, "item": object{"type": "function_call", "call_id": id(i), "name": "f", "arguments": ""}})
+				event(object{"type": "response.output_item.added", "output_index": 2 + i,
+					"item": object{"type": "function_call", "call_id": id(i), "name": "f", "arguments": ""}})
 				pieces(args(i), func(p string) {
 					event(object{"type": "response.function_call_arguments.delta", "output_index": 2 + i, "delta": p})
 				})

@@ -230,9 +230,11 @@ func TestStreamsAreBounded(t *testing.T) {
 	text := strings.Repeat("x", 1000)
 	events := map[wire.Format][3]string{
 		wire.Anthropic: {
-			`{"type":"message_start","message":{"id":"m","content":[]}}` + "\n\ndata: " + `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+			`{"type":"message_start","message":{"id":"m","content":[]}}` + "\n\ndata: " +
+				`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + text + `"}}`,
-			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}}` + "\n\ndata: " + `{"type":"message_stop"}`,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}}` + "\n\ndata: " +
+				`{"type":"message_stop"}`,
 		},
 		wire.Chat: {
 			`{"id":"m","choices":[{"index":0,"delta":{"role":"assistant"}}]}`,

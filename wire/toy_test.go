@@ -23,11 +23,13 @@ import (
 // a call and its result.
 func toyTalk(steps int, stream bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `{"model": "toy-1", "stream": %t, "setting": "You are a toy.", "odd": [1.0, {}],`+"\n"+` "turns": [`, stream)
+	fmt.Fprintf(&b, `{"model": "toy-1", "stream": %t, "setting": "You are a toy.", "odd": [1.0, {}],`+"\n"+
+		` "turns": [`, stream)
 	b.WriteString(`{"by":"person","say":[{"text":"Count the words in every file of the museum's catalogue."}]}`)
 	for i := range steps {
 		fmt.Fprintf(&b, `, {"by":"machine","say":[{"text":"Next."},{"ask":{"id":"a%d","name":"read","with":{"path":"file%d"}}}]}`, i, i)
-		fmt.Fprintf(&b, `, {"by":"tool","say":[{"got":{"id":"a%d","text":"%s"}}]}`, i, strings.Repeat(fmt.Sprintf("words of file %d ", i), 40))
+		fmt.Fprintf(&b, `, {"by":"tool","say":[{"got":{"id":"a%d","text":"%s"}}]}`, i,
+			strings.Repeat(fmt.Sprintf("words of file %d ", i), 40))
 	}
 	return b.String() + `] }`
 }
@@ -77,7 +79,8 @@ func TestAProtocolIsAFolderAndARow(t *testing.T) {
 		t.Errorf("no marker in the form of a text of the protocol:\n%s", fitted)
 	}
 
-	reply, err := wire.ReadReply(f, []byte(`{"id":"r1","turn":{"by":"machine","say":[{"text":"Done."}]},"heard":7,"said":2}`))
+	reply, err := wire.ReadReply(f,
+		[]byte(`{"id":"r1","turn":{"by":"machine","say":[{"text":"Done."}]},"heard":7,"said":2}`))
 	if err != nil || !reply.Complete || reply.Usage.Input != 7 {
 		t.Fatalf("%+v, %v", reply, err)
 	}
@@ -88,7 +91,8 @@ func TestAProtocolIsAFolderAndARow(t *testing.T) {
 	io.Copy(stream, iotest("{\"text\":\"Do\"}\n{\"text\":\"ne.\"}\r\n{\"heard\":7,\"said\":2}"))
 	for _, r := range []*wire.Reply{reply, stream.Reply()} {
 		msgs, err := r.Messages()
-		if err != nil || !r.Complete || len(msgs) != 1 || msgs[0].Parts[0].Text.String() != "Done." || msgs[0].Role != chat.Assistant {
+		if err != nil || !r.Complete || len(msgs) != 1 || msgs[0].Parts[0].Text.String() != "Done." ||
+			msgs[0].Role != chat.Assistant {
 			t.Fatalf("%+v, %+v, %v", r, msgs, err)
 		}
 		stored := timeline.Message{Format: r.Format.String(), Raw: r.Message}
@@ -163,7 +167,8 @@ func TestCallsOfAnAddedProtocolAreCutAndRecorded(t *testing.T) {
 	const talks = 12
 	for i := range talks {
 		bodies = append(bodies, toyTalk(10+2*i, i%2 == 1))
-		r, _ := http.NewRequestWithContext(t.Context(), "POST", "http://toy.example/toy/talk", strings.NewReader(bodies[i]))
+		r, _ := http.NewRequestWithContext(t.Context(), "POST", "http://toy.example/toy/talk",
+			strings.NewReader(bodies[i]))
 		r.Header.Set("X-Oriel-Budget", "3000")
 		r.Header.Set("X-Oriel-Conversation", "talk")
 		res, err := client.Do(r)

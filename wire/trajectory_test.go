@@ -35,7 +35,8 @@ func readTrajectory(t *testing.T, data string) *wire.Trajectory {
 // SPEC C4: both forms are read, in the order of their numbers.
 func TestTrajectoryFormsAreRead(t *testing.T) {
 	f := readTrajectory(t, flat)
-	if f.Form != wire.Flat || f.Question.String() != "Will it rain in Tromsø?" || f.Note.String() != "[Note: 4 earlier]" {
+	if f.Form != wire.Flat || f.Question.String() != "Will it rain in Tromsø?" ||
+		f.Note.String() != "[Note: 4 earlier]" {
 		t.Errorf("form %v, question %q, note %q", f.Form, f.Question, f.Note)
 	}
 	var got []string
@@ -82,8 +83,10 @@ func TestTrajectoryIsRenumbered(t *testing.T) {
 	}
 	want := map[string]any{
 		"question": "Will it rain in Tromsø?", "seed": 1.0, "extra_9": true, "context_note": "[Note: 5 earlier]",
-		"thought_1": "look", "tool_1": "weather", "tool_args_1": map[string]any{"city": "Tromsø"}, "tool_result_1": "sun",
-		"thought_2": "sure?", "tool_2": "radar", "tool_args_2": map[string]any{}, "tool_result_2": map[string]any{"mm": 0.0},
+		"thought_1": "look", "tool_1": "weather", "tool_args_1": map[string]any{"city": "Tromsø"},
+		"tool_result_1": "sun",
+		"thought_2":     "sure?", "tool_2": "radar", "tool_args_2": map[string]any{},
+		"tool_result_2": map[string]any{"mm": 0.0},
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -97,7 +100,8 @@ func TestTrajectoryIsRenumbered(t *testing.T) {
 	}
 	one := d.Steps[0]
 	one.SetResult([]byte(`"cut"`))
-	if got := d.Write([]wire.Step{one, d.Steps[1]}, nil); !bytes.Contains(got, []byte(`"observation_0": "cut"`)) || string(d.Steps[0].Result()) != `"one"` {
+	if got := d.Write([]wire.Step{one, d.Steps[1]}, nil); !bytes.Contains(got, []byte(`"observation_0": "cut"`)) ||
+		string(d.Steps[0].Result()) != `"one"` {
 		t.Errorf("SetResult: %s, original %s", got, d.Steps[0].Result())
 	}
 }
@@ -116,7 +120,8 @@ func TestTrajectoryAsConversation(t *testing.T) {
 	}
 	want := []string{
 		`user [text "Will it rain in Tromsø?"]`, `user [text "[Note: 4 earlier]"]`,
-		`assistant [text "look"] [call id=step_1 name=weather args={"city": "Troms\u00f8"}]`, `tool [result id=step_1 "sun"]`,
+		`assistant [text "look"] [call id=step_1 name=weather args={"city": "Troms\u00f8"}]`,
+		`tool [result id=step_1 "sun"]`,
 		`assistant [text "again"] [call id=step_2 name=weather args={}]`, `tool [result id=step_2 "cloud"]`,
 		`assistant [text "sure?"] [call id=step_3 name=radar args={}]`, `tool [result id=step_3 "{\"mm\": 0}"]`,
 	}
@@ -148,7 +153,8 @@ func TestBadTrajectoriesAreRefused(t *testing.T) {
 		`["question"]`:                       "want an object",
 		`[]`:                                 "want an object",
 	} {
-		if _, err := wire.ReadTrajectory([]byte(data), wire.Limits{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := wire.ReadTrajectory([]byte(data), wire.Limits{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", data, err, want)
 		}
 	}

@@ -34,8 +34,10 @@ func TestAnotherUsersFolder(t *testing.T) {
 	}
 	asAnother(t, dir)
 	for _, args := range []string{
-		"conversations", "show c1", "export c1", "recall x", "usage", "context", "context c1", "statusline", "directives", "pin c1 1", "unpin c1 1", "undo c1",
-		"release c1", "private c1", "backup x.db", "verify", "stats", "prune --older-than 1d --yes", "delete c1 --yes", "models --learnt", "models --forget all",
+		"conversations", "show c1", "export c1", "recall x", "usage", "context", "context c1", "statusline",
+		"directives", "pin c1 1", "unpin c1 1", "undo c1",
+		"release c1", "private c1", "backup x.db", "verify", "stats", "prune --older-than 1d --yes", "delete c1 --yes",
+		"models --learnt", "models --forget all",
 		"token list", "token revoke x", "demo", "import " + talk, "token add --tenant x",
 	} {
 		code, out, errOut := command(t, append(strings.Fields(args), "--data", dir)...)
@@ -43,7 +45,8 @@ func TestAnotherUsersFolder(t *testing.T) {
 			t.Errorf("oriel %s: exit %d: %s%s", args, code, out, errOut)
 		}
 	}
-	if code, out, errOut := command(t, "copy", "--from", dir, "--to", others); code != 1 || out != "" || errOut != "oriel: "+dir+notYours {
+	if code, out, errOut := command(t, "copy", "--from", dir, "--to", others); code != 1 || out != "" ||
+		errOut != "oriel: "+dir+notYours {
 		t.Errorf("oriel copy: exit %d: %s%s", code, out, errOut)
 	}
 }
@@ -93,7 +96,8 @@ func asAnother(t *testing.T, dir string) {
 }
 
 func TestListenHint(t *testing.T) {
-	for cause, want := range map[error]string{syscall.EACCES: "ports below 1024 need root", syscall.EADDRINUSE: "is oriel already running there?"} {
+	for cause, want := range map[error]string{syscall.EACCES: "ports below 1024 need root",
+		syscall.EADDRINUSE: "is oriel already running there?"} {
 		err := &net.OpError{Op: "listen", Err: os.NewSyscallError("bind", cause)}
 		if got := listenHint(errors.Join(err)); !strings.Contains(got, want) {
 			t.Errorf("%v: %s", cause, got)

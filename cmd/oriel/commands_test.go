@@ -23,10 +23,12 @@ func TestEveryCommandHelpsAndRefuses(t *testing.T) {
 		path := strings.Fields(c.CommandPath())[1:]
 		t.Run(strings.Join(path, " "), func(t *testing.T) {
 			var out, errOut bytes.Buffer
-			if code := run(append(path, "--help"), strings.NewReader(""), &out, &errOut); code != 0 || errOut.Len() > 0 {
+			if code := run(append(path, "--help"), strings.NewReader(""), &out, &errOut); code != 0 ||
+				errOut.Len() > 0 {
 				t.Fatalf("--help: exit %d, %s", code, &errOut)
 			}
-			if _, examples, _ := strings.Cut(out.String(), "Examples:\n"); !strings.Contains(examples, "oriel "+strings.Join(path, " ")) {
+			if _, examples, _ := strings.Cut(out.String(), "Examples:\n"); !strings.Contains(examples,
+				"oriel "+strings.Join(path, " ")) {
 				t.Errorf("no example:\n%s", &out)
 			}
 			// A command with others below it refuses a name that none of them has.
@@ -37,7 +39,8 @@ func TestEveryCommandHelpsAndRefuses(t *testing.T) {
 			for _, args := range bad {
 				out.Reset()
 				errOut.Reset()
-				if code := run(append(path, args...), strings.NewReader(""), &out, &errOut); code != 2 || out.Len() > 0 || strings.Count(errOut.String(), "\n") != 1 {
+				if code := run(append(path, args...), strings.NewReader(""), &out, &errOut); code != 2 ||
+					out.Len() > 0 || strings.Count(errOut.String(), "\n") != 1 {
 					t.Errorf("%v: exit %d\n%s\n%s", args, code, &out, &errOut)
 				}
 			}
@@ -49,7 +52,8 @@ func TestEveryCommandHelpsAndRefuses(t *testing.T) {
 // Commands on the history take the name of a tenant, except those that are about the whole
 // store or the program.
 func TestCommandsOnTheHistoryTakeATenant(t *testing.T) {
-	whole := []string{"backup", "config", "console", "count", "doctor", "fit", "models", "run", "serve", "setup", "token add", "token list", "token revoke", "verify"}
+	whole := []string{"backup", "config", "console", "count", "doctor", "fit", "models", "run", "serve", "setup",
+		"token add", "token list", "token revoke", "verify"}
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		for _, sub := range c.Commands() {

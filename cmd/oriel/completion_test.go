@@ -139,7 +139,8 @@ func TestCompletion(t *testing.T) {
 func TestOnlyHarmlessNamesAreCompleted(t *testing.T) {
 	for name, want := range map[string]bool{
 		"a talk": true, "20261115-160058-8d6c53": true, "gespräch": true, "a:b/c@d": true,
-		"x$(id)": false, "x`id`": false, "x;id": false, "a&b": false, "it's": false, "\x1b[31m": false, "a\tb": false, "a\u202eb": false,
+		"x$(id)": false, "x`id`": false, "x;id": false, "a&b": false, "it's": false, "\x1b[31m": false, "a\tb": false,
+		"a\u202eb": false,
 	} {
 		if harmless(name) != want {
 			t.Errorf("harmless(%q) is %v", name, !want)
@@ -181,9 +182,11 @@ printf '<%s>\n' "${COMPREPLY[@]}"
 		{"oriel serve --profile thr", "<thrifty>"},
 	} {
 		cmd := exec.Command(bash, append([]string{"--norc", "-c", script, "bash"}, strings.Fields(tc.words)...)...)
-		cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0")
+		cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+			"GORACE=atexit_sleep_ms=0")
 		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), tc.want) || !strings.Contains(string(out), "__start_oriel oriel") {
+		if err != nil || !strings.Contains(string(out), tc.want) ||
+			!strings.Contains(string(out), "__start_oriel oriel") {
 			t.Errorf("%s: %v\n%s", tc.words, err, out)
 		}
 	}

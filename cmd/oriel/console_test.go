@@ -35,7 +35,8 @@ func TestConsoleNamesItsAddress(t *testing.T) {
 	if out, code := oriel("import", file); code != 0 {
 		t.Fatal(out)
 	}
-	if out, code := oriel("console", "--print", "last"); code != 0 || out != "http://127.0.0.1:8799/oriel/#/conversation/a%20b\n" {
+	if out, code := oriel("console", "--print", "last"); code != 0 ||
+		out != "http://127.0.0.1:8799/oriel/#/conversation/a%20b\n" {
 		t.Errorf("%d %q", code, out)
 	}
 }
@@ -64,11 +65,13 @@ func TestUnknownCommandsNameAnotherWay(t *testing.T) {
 	for name, want := range map[string]string{
 		"ui": `did you mean "console"?`, "dashboard": `did you mean "console"?`,
 		"rm": `did you mean "delete"?`, "rules": `did you mean "directives"?`, "cat": `did you mean "show"?`,
-		"stop": "Ctrl-C ends oriel serve", "start": "oriel serve the proxy", "logs": "oriel top shows calls", "update": "oriel version shows",
+		"stop": "Ctrl-C ends oriel serve", "start": "oriel serve the proxy", "logs": "oriel top shows calls",
+		"update": "oriel version shows",
 	} {
 		var out, errs bytes.Buffer
 		code := run([]string{name}, strings.NewReader(""), &out, &errs)
-		if code != 2 || out.Len() > 0 || !strings.Contains(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 {
+		if code != 2 || out.Len() > 0 || !strings.Contains(errs.String(), want) ||
+			strings.Count(errs.String(), "\n") != 1 {
 			t.Errorf("%s: %d %q %q", name, code, out.String(), errs.String())
 		}
 	}
@@ -80,7 +83,8 @@ func TestStatusIsThatOfTheServer(t *testing.T) {
 	t.Setenv("ORIEL_LISTEN", "127.0.0.1:1")
 	t.Setenv("ORIEL_CONFIG", "")
 	var out, errs bytes.Buffer
-	if code := run([]string{"status"}, strings.NewReader(""), &out, &errs); code != 1 || !strings.Contains(errs.String(), "nothing answers at 127.0.0.1:1") {
+	if code := run([]string{"status"}, strings.NewReader(""), &out, &errs); code != 1 ||
+		!strings.Contains(errs.String(), "nothing answers at 127.0.0.1:1") {
 		t.Errorf("%d %q %q", code, out.String(), errs.String())
 	}
 }
@@ -122,7 +126,8 @@ func TestConsoleNoticesAnotherHistory(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("HOME", t.TempDir())
-	for name, value := range map[string]string{"ORIEL_LISTEN": server.Listener.Addr().String(), "ORIEL_CONFIG": "", "ORIEL_DATA": "", "ORIEL_STORE": ""} {
+	for name, value := range map[string]string{"ORIEL_LISTEN": server.Listener.Addr().String(), "ORIEL_CONFIG": "",
+		"ORIEL_DATA": "", "ORIEL_STORE": ""} {
 		t.Setenv(name, value)
 	}
 	for name, c := range map[string]struct {
@@ -130,16 +135,17 @@ func TestConsoleNoticesAnotherHistory(t *testing.T) {
 		args        []string
 		other       string // the history that the error names
 	}{
-		"the same folder":                {mine, "not set", []string{"--data", mine}, ""},
-		"the same folder, written twice": {filepath.Join(mine, "..", filepath.Base(mine)) + "/", "not set", []string{"--data", mine}, ""},
-		"another folder":                 {other, "not set", []string{"--data", mine}, other},
-		"no folder is named":             {other, "not set", nil, ""},
-		"a token is wanted":              {"", "not set", []string{"--data", mine}, ""},
-		"a folder of its own folder":     {filepath.Base(mine), "not set", []string{"--data", mine}, ""},
-		"another of its own folder":      {"demo-history", "not set", []string{"--data", mine}, "demo-history"},
-		"a database":                     {mine, "set", []string{"--data", mine}, "a database"},
-		"two databases":                  {mine, "set", []string{"--store", "postgres://localhost/x"}, ""},
-		"a folder, not the database":     {mine, "not set", []string{"--store", "postgres://localhost/x"}, mine},
+		"the same folder": {mine, "not set", []string{"--data", mine}, ""},
+		"the same folder, written twice": {filepath.Join(mine, "..", filepath.Base(mine)) + "/", "not set",
+			[]string{"--data", mine}, ""},
+		"another folder":             {other, "not set", []string{"--data", mine}, other},
+		"no folder is named":         {other, "not set", nil, ""},
+		"a token is wanted":          {"", "not set", []string{"--data", mine}, ""},
+		"a folder of its own folder": {filepath.Base(mine), "not set", []string{"--data", mine}, ""},
+		"another of its own folder":  {"demo-history", "not set", []string{"--data", mine}, "demo-history"},
+		"a database":                 {mine, "set", []string{"--data", mine}, "a database"},
+		"two databases":              {mine, "set", []string{"--store", "postgres://localhost/x"}, ""},
+		"a folder, not the database": {mine, "not set", []string{"--store", "postgres://localhost/x"}, mine},
 	} {
 		data, store = c.data, c.store
 		var out, errs bytes.Buffer
@@ -147,7 +153,8 @@ func TestConsoleNoticesAnotherHistory(t *testing.T) {
 		switch {
 		case c.other == "" && (code != 0 || errs.Len() > 0):
 			t.Errorf("%s: %d %q", name, code, errs.String())
-		case c.other != "" && (code != 1 || out.Len() > 0 || !strings.Contains(errs.String(), "has another history, "+c.other+":")):
+		case c.other != "" && (code != 1 || out.Len() > 0 ||
+			!strings.Contains(errs.String(), "has another history, "+c.other+":")):
 			t.Errorf("%s: %d %q %q", name, code, out.String(), errs.String())
 		}
 	}

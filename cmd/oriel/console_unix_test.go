@@ -37,14 +37,16 @@ func TestConsoleEndsItsServer(t *testing.T) {
 func TestConsoleRunsAServerOfItsHistory(t *testing.T) {
 	address := freeAddress(t)
 	t.Setenv("ORIEL_LISTEN", address)
-	for _, name := range []string{"ORIEL_CONFIG", "ORIEL_DATA", "ORIEL_STORE", "ORIEL_TOKEN", "DISPLAY", "WAYLAND_DISPLAY"} {
+	for _, name := range []string{"ORIEL_CONFIG", "ORIEL_DATA", "ORIEL_STORE", "ORIEL_TOKEN", "DISPLAY",
+		"WAYLAND_DISPLAY"} {
 		t.Setenv(name, "")
 	}
 	theirs, mine := t.TempDir(), t.TempDir()
 	startOriel(t, &syncBuffer{}, &syncBuffer{}, "serve", "--data", theirs)
 	awaitHealth(t, address)
 	out, errs := &syncBuffer{}, &syncBuffer{}
-	if err := startOriel(t, out, errs, "console", "--data", theirs).Wait(); err != nil || out.String() != "http://"+address+"/oriel/\n" {
+	if err := startOriel(t, out, errs, "console", "--data", theirs).Wait(); err != nil ||
+		out.String() != "http://"+address+"/oriel/\n" {
 		t.Fatalf("%v %q %q", err, out, errs)
 	}
 	page, said := &syncBuffer{}, &syncBuffer{}
@@ -64,7 +66,8 @@ func TestConsoleRunsAServerOfItsHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if other, err := otherHistory(t.Context(), client, &history{dir: theirs, given: true}); err != nil || other != mine {
+	if other, err := otherHistory(t.Context(), client, &history{dir: theirs, given: true}); err != nil ||
+		other != mine {
 		t.Errorf("%q %v", other, err)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

@@ -74,7 +74,8 @@ func TestBadInputIsRefusedInOneLine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code := run([]string{"import", "talk.jsonl"}, strings.NewReader(""), new(bytes.Buffer), new(bytes.Buffer)); code != 0 {
+	if code := run([]string{"import", "talk.jsonl"}, strings.NewReader(""), new(bytes.Buffer),
+		new(bytes.Buffer)); code != 0 {
 		t.Fatalf("import: exit %d", code)
 	}
 	for _, line := range strings.Split(strings.TrimSpace(`
@@ -164,7 +165,8 @@ demo extra
 `), "\n") {
 		var out, errOut bytes.Buffer
 		code := run(strings.Fields(line), strings.NewReader(""), &out, &errOut)
-		if code != 2 || out.Len() > 0 || strings.Count(errOut.String(), "\n") != 1 || !strings.HasPrefix(errOut.String(), "oriel: ") {
+		if code != 2 || out.Len() > 0 || strings.Count(errOut.String(), "\n") != 1 ||
+			!strings.HasPrefix(errOut.String(), "oriel: ") {
 			t.Errorf("oriel %s: exit %d\nstandard output: %s\nstandard error: %s", line, code, &out, &errOut)
 		}
 	}

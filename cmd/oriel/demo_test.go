@@ -96,7 +96,8 @@ func checkSizes(t *testing.T, text string) {
 	}
 	var before, after float64 // of the call before
 	recalls := 0
-	for _, m := range regexp.MustCompile(`(?m)^ *\d+ [▓▒◆█░].* ([\d.]+)k → +([\d.]+)k(.*)$`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^ *\d+ [▓▒◆█░].* ([\d.]+)k → +([\d.]+)k(.*)$`).FindAllStringSubmatch(text,
+		-1) {
 		request, view := number(m[1]), number(m[2])
 		if view > demoBudget/1000 {
 			t.Errorf("a view over the budget: %s", m[0])
@@ -138,7 +139,8 @@ func lookAround(t *testing.T, told, dir string) {
 		{"release demo", "released"},
 	} {
 		var said, errs bytes.Buffer
-		if code := run(strings.Fields(c.command), strings.NewReader(""), &said, &errs); code != 0 || !strings.Contains(said.String(), c.want) {
+		if code := run(strings.Fields(c.command), strings.NewReader(""), &said, &errs); code != 0 ||
+			!strings.Contains(said.String(), c.want) {
 			t.Errorf("%s: exit %d: %s%s", c.command, code, &said, &errs)
 		}
 	}
@@ -169,7 +171,8 @@ func TestDemoWantsAFreePort(t *testing.T) {
 	}
 	defer l.Close()
 	var out, errs bytes.Buffer
-	if code := run([]string{"demo", "--listen", l.Addr().String()}, strings.NewReader(""), &out, &errs); code != 1 || !strings.Contains(errs.String(), "--listen 127.0.0.1:0 takes a free port") {
+	if code := run([]string{"demo", "--listen", l.Addr().String()}, strings.NewReader(""), &out, &errs); code != 1 ||
+		!strings.Contains(errs.String(), "--listen 127.0.0.1:0 takes a free port") {
 		t.Errorf("exit %d: %s", code, &errs)
 	}
 }
@@ -177,7 +180,8 @@ func TestDemoWantsAFreePort(t *testing.T) {
 // A story that is not true is not told as if it were.
 func TestDemoFailsLoudly(t *testing.T) {
 	good := func() *demoStory {
-		return &demoStory{cuts: 1, saved: true, undo: &demoUndo{}, bill: demoBill{most: demoBudget, cost: 1, costWhole: 2}}
+		return &demoStory{cuts: 1, saved: true, undo: &demoUndo{},
+			bill: demoBill{most: demoBudget, cost: 1, costWhole: 2}}
 	}
 	if err := good().check(); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,8 @@ func newDoctor(t *testing.T) *doctor {
 	home := t.TempDir()
 	return &doctor{
 		setup: setup{proxy: proxy.Options{Listen: "127.0.0.1:8780"}, data: &history{dir: filepath.Join(home, "data")}},
-		env:   environment{"HOME=" + home}, home: home, here: filepath.Join(home, "project"), now: time.Now, build: buildInfo{Version: "v1"},
+		env:   environment{"HOME=" + home}, home: home, here: filepath.Join(home, "project"), now: time.Now,
+		build:   buildInfo{Version: "v1"},
 		listens: listens,
 	}
 }
@@ -50,7 +51,8 @@ func TestDoctorFailsForAProxyThatIsNotRunning(t *testing.T) {
 	d := newDoctor(t)
 	d.listens = func(context.Context, string) bool { return false }
 	d.write(t, ".claude/settings.json", `{"env":{"ANTHROPIC_BASE_URL":"http://127.0.0.1:8780"}}`)
-	expect(t, d.checkClaude()[0], failed, "to http://127.0.0.1:8780, a proxy that is not running", "oriel serve", "oriel setup claude-code --undo")
+	expect(t, d.checkClaude()[0], failed, "to http://127.0.0.1:8780, a proxy that is not running", "oriel serve",
+		"oriel setup claude-code --undo")
 	d.write(t, ".claude/settings.json", `{"env":{"ANTHROPIC_BASE_URL":"http://localhost:8799/k/secret"}}`)
 	f := d.checkClaude()[0]
 	expect(t, f, failed, "not running")
@@ -138,7 +140,10 @@ func TestDoctorKnowsThePort(t *testing.T) {
 	expect(t, d.checkPort(ctx), fine, "is free")
 
 	answer := "hello"
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, answer) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprint(w, answer)
+	}))
 	defer server.Close()
 	d.proxy.Listen = server.Listener.Addr().String()
 	expect(t, d.checkPort(ctx), failed, "another program", "--listen")
@@ -225,7 +230,8 @@ func TestDoctorKnowsProxyVariables(t *testing.T) {
 	}{
 		{nil, fine, []string{"none set"}},
 		{environment{"https_proxy=http://ann:secret@proxy:3128"}, fine, []string{"HTTPS_PROXY is http://proxy:3128"}},
-		{environment{"HTTP_PROXY=proxy:3128"}, warning, []string{"http://proxy:3128", "add localhost,127.0.0.1 to NO_PROXY"}},
+		{environment{"HTTP_PROXY=proxy:3128"}, warning,
+			[]string{"http://proxy:3128", "add localhost,127.0.0.1 to NO_PROXY"}},
 		{environment{"HTTP_PROXY=proxy:3128", "no_proxy=.corp, 127.0.0.0/8"}, fine, nil},
 		{environment{"HTTP_PROXY=proxy:3128", "NO_PROXY=localhost"}, fine, nil},
 		{environment{"ALL_PROXY=socks5://proxy"}, warning, []string{"HTTPS_PROXY"}},
@@ -282,7 +288,8 @@ func TestDoctorKnowsWhereCallsGo(t *testing.T) {
 		{"10.0.0.7:8780", "http://127.0.0.1:8780", false},
 		{"127.0.0.1:8780", "nonsense", false},
 	} {
-		d := doctor{setup: setup{proxy: proxy.Options{Listen: tc.listen}}, env: environment{"OPENAI_BASE_URL=" + tc.base}, listens: everywhere}
+		d := doctor{setup: setup{proxy: proxy.Options{Listen: tc.listen}},
+			env: environment{"OPENAI_BASE_URL=" + tc.base}, listens: everywhere}
 		f := d.checkVariable("OPENAI_BASE_URL", "OpenAI")
 		if (f.Status == fine) != tc.here || strings.Contains(fmt.Sprint(f), "secret") {
 			t.Errorf("%s %s: %+v", tc.listen, tc.base, f)
@@ -302,7 +309,8 @@ func TestDoctorKnowsClaudeCode(t *testing.T) {
 	expect(t, d.checkClaude()[0], warning, "straight to Anthropic", "oriel run -- claude", "http://127.0.0.1:8780")
 	d.env = append(d.env, "ANTHROPIC_BASE_URL=http://127.0.0.1:8780")
 	expect(t, d.checkClaude()[0], fine, "the environment sends its calls to the proxy")
-	d.write(t, ".claude/settings.json", `{"env":{"ANTHROPIC_BASE_URL":"https://gateway.example/secret","ANTHROPIC_API_KEY":"secret"}}`)
+	d.write(t, ".claude/settings.json",
+		`{"env":{"ANTHROPIC_BASE_URL":"https://gateway.example/secret","ANTHROPIC_API_KEY":"secret"}}`)
 	expect(t, d.checkClaude()[0], warning, "settings.json", "https://gateway.example, past the proxy")
 	d.write(t, "project/.claude/settings.local.json", `{"env":{"ANTHROPIC_BASE_URL":"http://localhost:8780"}}`)
 	expect(t, d.checkClaude()[0], fine, "settings.local.json")
@@ -317,15 +325,18 @@ func TestDoctorKnowsCodex(t *testing.T) {
 	d.listens = everywhere
 	d.write(t, ".codex/config.toml", "model = \"gpt-5\"\n")
 	d.env = append(d.env, "OPENAI_BASE_URL=http://127.0.0.1:8780/v1")
-	expect(t, d.checkCodex()[0], warning, "whatever OPENAI_BASE_URL says", `openai_base_url to "http://127.0.0.1:8780/v1"`)
+	expect(t, d.checkCodex()[0], warning, "whatever OPENAI_BASE_URL says",
+		`openai_base_url to "http://127.0.0.1:8780/v1"`)
 	d.write(t, ".codex/config.toml", "openai_base_url = \"http://127.0.0.1:8780/v1\"\n")
 	expect(t, d.checkCodex()[0], fine, "config.toml sends its calls to the proxy")
 	d.write(t, ".codex/auth.json", `{"OPENAI_API_KEY":null,"tokens":{"access_token":"secret"}}`)
 	f := d.checkCodex()[0]
 	expect(t, f, warning, "ChatGPT")
-	d.write(t, ".codex/config.toml", "model_provider = \"x\"\n[model_providers.x]\nbase_url = \"http://localhost:8780/v1\"\n")
+	d.write(t, ".codex/config.toml",
+		"model_provider = \"x\"\n[model_providers.x]\nbase_url = \"http://localhost:8780/v1\"\n")
 	expect(t, d.checkCodex()[0], fine)
-	d.write(t, ".codex/config.toml", "model_provider = \"x\"\n[model_providers.x]\nbase_url = \"https://other.example/v1\"\n")
+	d.write(t, ".codex/config.toml",
+		"model_provider = \"x\"\n[model_providers.x]\nbase_url = \"https://other.example/v1\"\n")
 	expect(t, d.checkCodex()[0], warning, "https://other.example")
 	d.write(t, ".codex/config.toml", "model = \"x\"\nkey = secret\n")
 	bad := d.checkCodex()[0]
@@ -370,13 +381,16 @@ func TestDoctorReadsTheSettings(t *testing.T) {
 // The whole command, without a network: unreachable providers are warnings.
 func TestDoctor(t *testing.T) {
 	home := t.TempDir()
-	for name, value := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": "", "ORIEL_DATA": "",
+	for name, value := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": home, "CLAUDE_CONFIG_DIR": "",
+		"CODEX_HOME": "", "ORIEL_DATA": "",
 		"HTTP_PROXY": "", "http_proxy": "", "OPENAI_BASE_URL": "https://other.example", "ANTHROPIC_BASE_URL": ""} {
 		t.Setenv(name, value)
 	}
-	args := []string{"doctor", "--data", filepath.Join(home, "data"), "--listen", "127.0.0.1:0", "--upstream-openai", "http://127.0.0.1:1", "--upstream-anthropic", "http://127.0.0.1:1"}
+	args := []string{"doctor", "--data", filepath.Join(home, "data"), "--listen", "127.0.0.1:0", "--upstream-openai",
+		"http://127.0.0.1:1", "--upstream-anthropic", "http://127.0.0.1:1"}
 	code, out, errOut := command(t, args...)
-	if code != 0 || errOut != "" || !strings.Contains(out, "warning  OpenAI") || !strings.Contains(out, "ok       data folder") {
+	if code != 0 || errOut != "" || !strings.Contains(out, "warning  OpenAI") ||
+		!strings.Contains(out, "ok       data folder") {
 		t.Errorf("exit %d\n%s%s", code, out, errOut)
 	}
 	code, out, errOut = command(t, append(args, "--json", "--listen", "nonsense")...)

@@ -52,7 +52,8 @@ func (e *embedder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Model string   `json:"model"`
 		Input []string `json:"input"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || body.Model != "bags" || !strings.HasSuffix(r.URL.Path, "/v1/embeddings") || r.Header.Get("Authorization") != "Bearer "+embedKey {
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || body.Model != "bags" ||
+		!strings.HasSuffix(r.URL.Path, "/v1/embeddings") || r.Header.Get("Authorization") != "Bearer "+embedKey {
 		e.t.Errorf("%s %v: %+v, %v", r.URL, r.Header, body, err)
 	}
 	if e.status != 0 {
@@ -69,7 +70,10 @@ func (e *embedder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var data []entry
 	for i, text := range body.Input {
 		v := make([]float32, 64)
-		for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < 'a' || r > 'z' }) {
+		for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+			return r < 'a' ||
+				r > 'z'
+		}) {
 			h := fnv.New32a()
 			io.WriteString(h, strings.Replace(word, "velocipede", "bicycle", 1))
 			v[h.Sum32()%64]++
@@ -140,14 +144,17 @@ func TestRecallEmbedsByTheServerOfTheSettings(t *testing.T) {
 	e.mu.Lock()
 	e.status = 401
 	e.mu.Unlock()
-	if out := oriel(1, "recall", "a velocipede", "--conversation", "house"); !strings.Contains(out, "status 401") || !strings.Contains(out, "check the key") {
+	if out := oriel(1, "recall", "a velocipede", "--conversation", "house"); !strings.Contains(out, "status 401") ||
+		!strings.Contains(out, "check the key") {
 		t.Error(out)
 	}
-	if out := oriel(0, "recall", "bicycle", "--conversation", "house", "--mode", "keyword"); !strings.Contains(out, "basket") {
+	if out := oriel(0, "recall", "bicycle", "--conversation", "house", "--mode", "keyword"); !strings.Contains(out,
+		"basket") {
 		t.Error(out)
 	}
 	t.Setenv("ORIEL_EMBED_URL", "http://8.8.8.8/v1")
-	if out := oriel(2, "recall", "a velocipede", "--conversation", "house"); !strings.Contains(out, "embed.key") || !strings.Contains(out, "unencrypted") {
+	if out := oriel(2, "recall", "a velocipede", "--conversation", "house"); !strings.Contains(out, "embed.key") ||
+		!strings.Contains(out, "unencrypted") {
 		t.Error(out)
 	}
 }
@@ -161,12 +168,15 @@ func TestServeEmbedsByTheServerOfItsSettings(t *testing.T) {
 	defer up.Close()
 	e := startEmbedder(t)
 	e.status = 401
-	s := startServe(t, "--upstream-openai", up.URL, "--upstream-anthropic", up.URL, "--data", t.TempDir(), "--profile", "thrifty")
+	s := startServe(t, "--upstream-openai", up.URL, "--upstream-anthropic", up.URL, "--data", t.TempDir(), "--profile",
+		"thrifty")
 	var list []string
 	say := func() {
 		t.Helper()
-		list = append(list, fmt.Sprintf(`{"role":"user","content":"thing-%d %s"}`, len(list), strings.Repeat("lies east of the pier ", 30)))
-		r, err := http.NewRequest("POST", s.openAI+"/chat/completions", strings.NewReader(`{"model":"gpt-4o","messages":[`+strings.Join(list, ",")+`]}`))
+		list = append(list, fmt.Sprintf(`{"role":"user","content":"thing-%d %s"}`, len(list),
+			strings.Repeat("lies east of the pier ", 30)))
+		r, err := http.NewRequest("POST", s.openAI+"/chat/completions",
+			strings.NewReader(`{"model":"gpt-4o","messages":[`+strings.Join(list, ",")+`]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +202,8 @@ func TestServeEmbedsByTheServerOfItsSettings(t *testing.T) {
 			}
 		}
 	}
-	until("the failure is in the log", func() bool { return strings.Contains(s.errors.String(), "recall failed in the background") })
+	until("the failure is in the log",
+		func() bool { return strings.Contains(s.errors.String(), "recall failed in the background") })
 	e.mu.Lock()
 	e.status = 0
 	e.mu.Unlock()

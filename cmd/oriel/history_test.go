@@ -26,7 +26,8 @@ func TestNearNames(t *testing.T) {
 }
 
 func TestSizesAndAges(t *testing.T) {
-	for s, want := range map[string]int64{"500MB": 500e6, "2gb": 2e9, "1 GiB": 1 << 30, "1.5k": 1500, "7": 7, "12B": 12} {
+	for s, want := range map[string]int64{"500MB": 500e6, "2gb": 2e9, "1 GiB": 1 << 30, "1.5k": 1500, "7": 7,
+		"12B": 12} {
 		if got, err := byteCount(s); err != nil || got != want {
 			t.Errorf("%s: %d %v", s, got, err)
 		}
@@ -36,7 +37,8 @@ func TestSizesAndAges(t *testing.T) {
 			t.Errorf("%q: %d", s, got)
 		}
 	}
-	for s, want := range map[string]time.Duration{"12h": 12 * time.Hour, "90d": 90 * 24 * time.Hour, "2W": 14 * 24 * time.Hour, "1y": 365 * 24 * time.Hour} {
+	for s, want := range map[string]time.Duration{"12h": 12 * time.Hour, "90d": 90 * 24 * time.Hour,
+		"2W": 14 * 24 * time.Hour, "1y": 365 * 24 * time.Hour} {
 		if got, err := report.Age(s); err != nil || got != want {
 			t.Errorf("%s: %v %v", s, got, err)
 		}

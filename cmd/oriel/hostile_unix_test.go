@@ -51,25 +51,31 @@ func TestNoOutputActsOnATerminal(t *testing.T) {
 		}
 		return path
 	}
-	talk := file("talk.jsonl", fmt.Sprintf(`{"conversation":%[1]s,"ref":%[1]s,"time":"2024-05-01T10:00:00Z","role":"user","text":%[1]s}
+	talk := file("talk.jsonl",
+		fmt.Sprintf(`{"conversation":%[1]s,"ref":%[1]s,"time":"2024-05-01T10:00:00Z","role":"user","text":%[1]s}
 {"conversation":%[1]s,"ref":"2","time":"2024-05-01T10:01:00Z","role":"assistant","text":%[1]s}
 {"conversation":%[1]s,"ref":"3","time":"2024-05-01T10:01:00Z","role":%[1]s,"text":3}
 nonsense %[1]s
 `, text))
 	messages := []string{}
 	for i := range 30 {
-		messages = append(messages, fmt.Sprintf(`{"role":"user","content":%[1]s},{"role":"assistant","content":null,"tool_calls":[{"id":"c%[2]d","type":"function","function":{"name":%[1]s,"arguments":"{}"}}]},{"role":"tool","tool_call_id":"c%[2]d","content":%[1]s}`, text, i))
+		messages = append(messages,
+			fmt.Sprintf(`{"role":"user","content":%[1]s},{"role":"assistant","content":null,"tool_calls":[{"id":"c%[2]d","type":"function","function":{"name":%[1]s,"arguments":"{}"}}]},{"role":"tool","tool_call_id":"c%[2]d","content":%[1]s}`, text, i))
 	}
-	body := fmt.Sprintf(`{"model":%[1]s,"user":%[1]s,"prompt_cache_key":%[1]s,"messages":[%[2]s,{"role":"user","content":%[1]s}]}`, text, strings.Join(messages, ","))
+	body := fmt.Sprintf(
+		`{"model":%[1]s,"user":%[1]s,"prompt_cache_key":%[1]s,"messages":[%[2]s,{"role":"user","content":%[1]s}]}`,
+		text, strings.Join(messages, ","))
 	request := file("request.json", body)
-	config := file("config.toml", fmt.Sprintf("profile = 'full'\n[models.%s]\nwindow = 5000\n[thresholds]\nchat = 3\n", tomlText(text)))
+	config := file("config.toml", fmt.Sprintf("profile = 'full'\n[models.%s]\nwindow = 5000\n[thresholds]\nchat = 3\n",
+		tomlText(text)))
 	badConfig := file("bad.toml", fmt.Sprintf("%[1]s = %[1]s\n", tomlText(text)))
 
 	check := func(t *testing.T, args ...string) string {
 		t.Helper()
 		_, out, errOut := command(t, args...)
 		for i, text := range []string{out, errOut} {
-			if err := actsOnNothing(text); err != nil && !(i == 0 && (strings.HasPrefix(out, "{") || strings.HasPrefix(out, "["))) {
+			if err := actsOnNothing(text); err != nil &&
+				!(i == 0 && (strings.HasPrefix(out, "{") || strings.HasPrefix(out, "["))) {
 				t.Errorf("oriel %.80q: %s: %v", args, []string{"standard output", "standard error"}[i], err)
 			}
 		}
@@ -121,47 +127,55 @@ nonsense %[1]s
 	}
 
 	rows := map[string][][]string{ // by command; {DATA} is added where it is known
-		"backup":        {{filepath.Join(in, "backup.db")}, {filepath.Join(in, "no", "backup.db")}},
-		"completion":    {{hostile}},
-		"config":        {{"--config", config}, {"--config", badConfig}, {"--config", in}, {"--profile", hostile}, {"--upstream-openai", hostile}},
+		"backup":     {{filepath.Join(in, "backup.db")}, {filepath.Join(in, "no", "backup.db")}},
+		"completion": {{hostile}},
+		"config": {{"--config", config}, {"--config", badConfig}, {"--config", in}, {"--profile", hostile},
+			{"--upstream-openai", hostile}},
 		"context":       {{}, {name}, {name, "1"}, {name, "1", "--json"}, {name, hostile}, {hostile}},
 		"conversations": {{}, {"--json"}},
 		"count":         {{request}, {"--model", hostile, request}, {talk}, {in}},
 		"delete":        {{hostile, "--yes"}, {hostile}},
 		"demo":          {{"--listen", hostile}},
 		"directives":    {{name}, {hostile}},
-		"doctor":        {{"--listen", "127.0.0.1:0", "--upstream-openai", "http://127.0.0.1:1", "--upstream-anthropic", "http://127.0.0.1:1", "--config", config}, {"--config", badConfig}, {"--listen", hostile}},
-		"embed":         {{in}},
-		"eval":          {{in}, {talk}},
-		"export":        {{name}, {hostile}},
-		"fit":           {{"--budget", "900", "--plan", request}, {"--budget", "900", request}, {"--model", hostile, request}, {"--policy", hostile, request}, {"--profile", hostile, request}, {talk}},
-		"help":          {{hostile}},
-		"import":        {{talk}, {in}},
-		"man":           {{in}},
-		"models":        {{hostile}, {"--models", talk}},
-		"pin":           {{name, "1"}, {name, hostile}, {hostile, "1"}},
-		"prune":         {{"--older-than", "1s", "--dry-run"}, {"--older-than", hostile}},
-		"recall":        {{name, "evil words"}, {name, hostile}, {hostile, "x"}},
-		"release":       {{name}, {hostile}},
-		"run":           {{"--", hostile}, {"--show", "--", "sh", "one line \x1b[31m"}, {"--profile", hostile, "--", "true"}},
-		"serve":         {{"--listen", hostile}, {"--config", badConfig}, {"--events", in}},
-		"show":          {{name}, {name, "--plan"}, {name, "--json"}, {hostile}},
-		"stats":         {{}},
-		"statusline":    {{}, {"--json"}, {hostile}},
-		"token":         {{"add", "--tenant", hostile}, {"add", "--tenant", "ann", "--role", hostile}, {"add", "--tenant", "ann", "--expires", hostile}, {"list", "--tenant", hostile}, {"revoke", hostile}, {hostile}},
-		"top":           {{"--url", hostile}, {hostile}},
-		"console":       {{"--print", hostile}, {"--print", "--data", hostile}},
-		"mcp":           {{"--conversation", hostile}, {hostile}},
-		"copy":          {{"--from", hostile, "--to", hostile}, {"--from", "postgres://" + hostile, "--to", in}, {hostile}},
-		"service":       {{hostile}, {"status", hostile}, {"install", "--config", hostile}},
-		"setup":         {{hostile}, {"--url", hostile, hostile}},
-		"status":        {{hostile}},
-		"undo":          {{name}, {name, hostile}, {hostile}},
-		"unpin":         {{name, "1"}, {hostile, "1"}},
-		"private":       {{name}, {hostile}},
-		"usage":         {{}, {"--by", "model"}, {"--by", "conversation", "--json"}, {"--by", hostile}, {"--since", hostile}},
-		"verify":        {{}},
-		"version":       {{hostile}},
+		"doctor": {{"--listen", "127.0.0.1:0", "--upstream-openai", "http://127.0.0.1:1", "--upstream-anthropic",
+			"http://127.0.0.1:1", "--config", config}, {"--config", badConfig}, {"--listen", hostile}},
+		"embed":  {{in}},
+		"eval":   {{in}, {talk}},
+		"export": {{name}, {hostile}},
+		"fit": {{"--budget", "900", "--plan", request}, {"--budget", "900", request},
+			{"--model", hostile, request}, {"--policy", hostile, request}, {"--profile", hostile, request}, {talk}},
+		"help":    {{hostile}},
+		"import":  {{talk}, {in}},
+		"man":     {{in}},
+		"models":  {{hostile}, {"--models", talk}},
+		"pin":     {{name, "1"}, {name, hostile}, {hostile, "1"}},
+		"prune":   {{"--older-than", "1s", "--dry-run"}, {"--older-than", hostile}},
+		"recall":  {{name, "evil words"}, {name, hostile}, {hostile, "x"}},
+		"release": {{name}, {hostile}},
+		"run": {{"--", hostile}, {"--show", "--", "sh", "one line \x1b[31m"},
+			{"--profile", hostile, "--", "true"}},
+		"serve":      {{"--listen", hostile}, {"--config", badConfig}, {"--events", in}},
+		"show":       {{name}, {name, "--plan"}, {name, "--json"}, {hostile}},
+		"stats":      {{}},
+		"statusline": {{}, {"--json"}, {hostile}},
+		"token": {{"add", "--tenant", hostile}, {"add", "--tenant", "ann", "--role", hostile},
+			{"add", "--tenant", "ann", "--expires", hostile}, {"list", "--tenant", hostile}, {"revoke", hostile},
+			{hostile}},
+		"top":     {{"--url", hostile}, {hostile}},
+		"console": {{"--print", hostile}, {"--print", "--data", hostile}},
+		"mcp":     {{"--conversation", hostile}, {hostile}},
+		"copy": {{"--from", hostile, "--to", hostile}, {"--from", "postgres://" + hostile, "--to", in},
+			{hostile}},
+		"service": {{hostile}, {"status", hostile}, {"install", "--config", hostile}},
+		"setup":   {{hostile}, {"--url", hostile, hostile}},
+		"status":  {{hostile}},
+		"undo":    {{name}, {name, hostile}, {hostile}},
+		"unpin":   {{name, "1"}, {hostile, "1"}},
+		"private": {{name}, {hostile}},
+		"usage": {{}, {"--by", "model"}, {"--by", "conversation", "--json"}, {"--by", hostile},
+			{"--since", hostile}},
+		"verify":  {{}},
+		"version": {{hostile}},
 	}
 	for _, c := range rootCommand().Commands() {
 		if rows[c.Name()] == nil {
@@ -169,8 +183,10 @@ nonsense %[1]s
 		}
 	}
 	imported := strings.ToValidUTF8(hostile, "")
-	for _, verb := range []string{"import", "token", "conversations", "stats", "usage", "context", "statusline", "show", "recall", "directives", "pin", "unpin", "private", "undo", "release", "export", "verify", "backup", "prune",
-		"count", "fit", "models", "setup", "service", "status", "copy", "mcp", "top", "console", "config", "run", "serve", "doctor", "demo", "eval", "embed", "man", "completion", "help", "version", "delete"} {
+	for _, verb := range []string{"import", "token", "conversations", "stats", "usage", "context", "statusline", "show",
+		"recall", "directives", "pin", "unpin", "private", "undo", "release", "export", "verify", "backup", "prune",
+		"count", "fit", "models", "setup", "service", "status", "copy", "mcp", "top", "console", "config", "run",
+		"serve", "doctor", "demo", "eval", "embed", "man", "completion", "help", "version", "delete"} {
 		t.Run(verb, func(t *testing.T) {
 			for _, args := range rows[verb] {
 				args = append([]string{verb}, args...)
@@ -215,7 +231,8 @@ func TestTheSummaryOfARunActsOnNoTerminal(t *testing.T) {
 	}))
 	body := fmt.Sprintf(`{"model":%[1]s,"user":%[1]s,"messages":[{"role":"user","content":%[1]s}]}`, text)
 	var errOut syncBuffer
-	cmd := startOriel(t, nil, &errOut, "run", "--data", t.TempDir(), "--upstream-openai", up, "--", "sh", "-c", `child post /chat/completions "$1"; child post /chat/completions "$1" 2>/dev/null`, "sh", body)
+	cmd := startOriel(t, nil, &errOut, "run", "--data", t.TempDir(), "--upstream-openai", up, "--", "sh", "-c",
+		`child post /chat/completions "$1"; child post /chat/completions "$1" 2>/dev/null`, "sh", body)
 	cmd.Wait()
 	got := errOut.String()
 	if !strings.Contains(got, "no price is known of evil") || !strings.Contains(got, "failed") {

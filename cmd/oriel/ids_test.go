@@ -25,7 +25,8 @@ func talksCalled(t rapid.TB, names []string) tenantStore {
 	for _, name := range names {
 		raw := []byte(`{"role":"user","content":"Why is ` + name + ` so slow, and what can be done about it?"}`)
 		_, err := s.Apply(context.Background(), timeline.Local, timeline.Change{Conversation: name, Now: now,
-			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatAnthropic, Role: "user", Time: now}}})
+			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatAnthropic,
+				Role: "user", Time: now}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +41,10 @@ func TestShownIDsAreAccepted(t *testing.T) {
 	sessions := rapid.StringMatching(`[ab]{1,2}|[ab]{2}c35cf8-0486-4d17-94d7-7fa36376fa[ab]{2}`)
 	parts := rapid.StringMatching(`(/(agent-)?[ab][0-9a-f]{0,15}|-[ab]{1,40})?(~[12])?`)
 	rapid.Check(t, func(t *rapid.T) {
-		names := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) string { return sessions.Draw(t, "session") + parts.Draw(t, "part") }), 1, 12, rapid.ID[string]).Draw(t, "names")
+		names := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) string {
+			return sessions.Draw(t,
+				"session") + parts.Draw(t, "part")
+		}), 1, 12, rapid.ID[string]).Draw(t, "names")
 		width := rapid.IntRange(40, 200).Draw(t, "width")
 		s, short := talksCalled(t, names), shortIDs(report.Short(names))
 		accepted := func(screen, shown, name string) {
@@ -57,7 +61,8 @@ func TestShownIDsAreAccepted(t *testing.T) {
 			got := &usage.Report{By: usage.Conversation, Total: usage.Row{Key: "total", Calls: 1}}
 			for i, name := range names {
 				list = append(list, report.Conversation{ID: name, Row: i + 1})
-				got.Rows = append(got.Rows, usage.Row{Key: name, Calls: 1, Input: 1_234_567, Cost: 12.34, Without: 23.45})
+				got.Rows = append(got.Rows, usage.Row{Key: name, Calls: 1, Input: 1_234_567, Cost: 12.34,
+					Without: 23.45})
 			}
 			usage, err := nameConversations(ctx, s, got, sc.short)
 			if err != nil {
@@ -72,12 +77,16 @@ func TestShownIDsAreAccepted(t *testing.T) {
 				window := string(drawContext(&composition.Window{}, sc.short.of(name), term.Style{}, max(sc.width, 80)))
 				accepted("context", strings.Fields(window)[0], name)
 
-				d := hitDrawing{screen: term.Screen{Width: sc.width}, short: sc.short, titles: map[string]string{name: "A title of a conversation that is long"}}
+				d := hitDrawing{screen: term.Screen{Width: sc.width}, short: sc.short,
+					titles: map[string]string{name: "A title of a conversation that is long"}}
 				text := strings.Repeat("and so on\n", 30)
-				if err := d.group(ctx, s, &report.HitGroup{Conversation: name, Day: time.Now(), Hits: []report.Hit{{Conversation: name, ID: 1, Text: text}}, More: 3}, 1); err != nil {
+				if err := d.group(ctx, s, &report.HitGroup{Conversation: name, Day: time.Now(),
+					Hits: []report.Hit{{Conversation: name, ID: 1, Text: text}}, More: 3}, 1); err != nil {
 					t.Fatal(err)
 				}
-				ids := regexp.MustCompile(`^\d+ \w+ \d+  (\S+)|--conversation (\S+)|oriel show (\S+) 1`).FindAllStringSubmatch(d.b.String(), -1)
+				ids := regexp.MustCompile(
+					`^\d+ \w+ \d+  (\S+)|--conversation (\S+)|oriel show (\S+) 1`).FindAllStringSubmatch(d.b.String(),
+					-1)
 				if want := map[bool]int{true: 3, false: 2}[sc.width > 0]; len(ids) != want {
 					t.Fatalf("%d ids, want %d:\n%s", len(ids), want, d.b.String())
 				}
@@ -94,16 +103,19 @@ func TestShownIDsAreAccepted(t *testing.T) {
 func TestScreensOfADeletedConversation(t *testing.T) {
 	ctx, s := context.Background(), talksCalled(t, []string{"here"})
 	got := &usage.Report{By: usage.Conversation, Rows: []usage.Row{{Key: "gone"}, {Key: "here"}}}
-	if r, err := nameConversations(ctx, s, got, nil); err != nil || r.key(0, 80) != "gone" || r.key(1, 20) != "here  Why is here s…" {
+	if r, err := nameConversations(ctx, s, got, nil); err != nil || r.key(0, 80) != "gone" ||
+		r.key(1, 20) != "here  Why is here s…" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	groups := []report.HitGroup{{Conversation: "gone", Hits: []report.Hit{{Conversation: "gone", ID: 2, Text: "found before"}}}}
+	groups := []report.HitGroup{{Conversation: "gone",
+		Hits: []report.Hit{{Conversation: "gone", ID: 2, Text: "found before"}}}}
 	titles, err := titlesOf(ctx, s, groups)
 	if err != nil || titles["gone"] != "" {
 		t.Fatalf("%q, %v", titles, err)
 	}
 	d := hitDrawing{screen: plainScreen(80), titles: titles}
-	if err := d.group(ctx, s, &groups[0], 3); err != nil || !strings.HasPrefix(d.b.String(), "gone\n") || !strings.Contains(d.b.String(), "found before") {
+	if err := d.group(ctx, s, &groups[0], 3); err != nil || !strings.HasPrefix(d.b.String(), "gone\n") ||
+		!strings.Contains(d.b.String(), "found before") {
 		t.Errorf("%q, %v", d.b.String(), err)
 	}
 }

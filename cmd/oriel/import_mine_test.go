@@ -41,10 +41,14 @@ func TestMineFindsEveryAgent(t *testing.T) {
 	put("gemini-cli.json", ".gemini/tmp/2ab9ff63/chats/session-2026-11-16T18-55-4dfbd24c.json")
 	put("qwen-code.jsonl", ".qwen/projects/-home-ann-harbour/chats/a43cd0a4.jsonl")
 	put("README.md", ".gemini/tmp/harbour/notes.md")
-	put("cline/1794855053498_j688f/1794855053498_j688f.messages.json", ".cline/data/sessions/1794855053498_j688f/1794855053498_j688f.messages.json")
-	put("cline/1794855053498_j688f/1794855053498_j688f.json", ".cline/data/sessions/1794855053498_j688f/1794855053498_j688f.json")
-	put("task-1714550400000/api_conversation_history.json", ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1714550400000/api_conversation_history.json")
-	put("task-1714550400000/api_conversation_history.json", ".vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks/0198/api_conversation_history.json")
+	put("cline/1794855053498_j688f/1794855053498_j688f.messages.json",
+		".cline/data/sessions/1794855053498_j688f/1794855053498_j688f.messages.json")
+	put("cline/1794855053498_j688f/1794855053498_j688f.json",
+		".cline/data/sessions/1794855053498_j688f/1794855053498_j688f.json")
+	put("task-1714550400000/api_conversation_history.json",
+		".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1714550400000/api_conversation_history.json")
+	put("task-1714550400000/api_conversation_history.json",
+		".vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks/0198/api_conversation_history.json")
 	put(".aider.chat.history.md", "harbour/.aider.chat.history.md")
 	put("opencode.sql", ".local/share/opencode/opencode.sql")
 	statements, err := os.ReadFile("../../internal/importer/testdata/opencode.sql")
@@ -94,7 +98,8 @@ func TestMineFindsEveryAgent(t *testing.T) {
 	fitPaths(table, 80)
 	var b bytes.Buffer
 	table.Draw(&b)
-	if got := b.String(); term.Cells(strings.TrimSpace(got)) != 80 || !strings.HasSuffix(got, "roo-cline/tasks\n") || !strings.Contains(got, "~/.vscode") {
+	if got := b.String(); term.Cells(strings.TrimSpace(got)) != 80 || !strings.HasSuffix(got, "roo-cline/tasks\n") ||
+		!strings.Contains(got, "~/.vscode") {
 		t.Errorf("%d columns: %s", term.Cells(strings.TrimSpace(got)), got)
 	}
 }
@@ -102,7 +107,9 @@ func TestMineFindsEveryAgent(t *testing.T) {
 // emptyHome makes a home folder without anything, and returns it.
 func emptyHome(t *testing.T) string {
 	home := t.TempDir()
-	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR", "OPENCODE_DB", "AIDER_CHAT_HISTORY_FILE"} {
+	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME",
+		"GEMINI_CLI_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR", "OPENCODE_DB",
+		"AIDER_CHAT_HISTORY_FILE"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("HOME", home)
@@ -131,7 +138,8 @@ func TestMineNamesWhatItCannotRead(t *testing.T) {
 	}
 	mine := func() (int, string, string) {
 		var out, errs bytes.Buffer
-		code := run([]string{"import", "--mine", "--data", filepath.Join(home, "data")}, strings.NewReader(""), &out, &errs)
+		code := run([]string{"import", "--mine", "--data", filepath.Join(home, "data")}, strings.NewReader(""), &out,
+			&errs)
 		return code, out.String(), errs.String()
 	}
 	// Links that lead to themselves cannot be read by root either.
@@ -145,7 +153,9 @@ func TestMineNamesWhatItCannotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs := mine()
-	if code != 2 || out != "" || !strings.Contains(errs, "\noriel: --mine: no agent keeps conversations in its usual place here that can be read") {
+	if code != 2 || out != "" ||
+		!strings.Contains(errs,
+			"\noriel: --mine: no agent keeps conversations in its usual place here that can be read") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 	if err := os.WriteFile(dir(".claude/projects/harbour/84120f2d.jsonl"), session, 0o644); err != nil {
@@ -167,7 +177,8 @@ func TestMineNamesWhatItCannotRead(t *testing.T) {
 		}
 	}
 	var listed bytes.Buffer
-	if code := run([]string{"conversations", "--data", filepath.Join(home, "data")}, strings.NewReader(""), &listed, &listed); code != 0 || !strings.Contains(listed.String(), "harbour") {
+	if code := run([]string{"conversations", "--data", filepath.Join(home, "data")}, strings.NewReader(""), &listed,
+		&listed); code != 0 || !strings.Contains(listed.String(), "harbour") {
 		t.Errorf("exit %d: %s", code, listed.String())
 	}
 }

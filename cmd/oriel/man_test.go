@@ -46,7 +46,8 @@ func TestManPage(t *testing.T) {
 			t.Error(w)
 		}
 	}
-	if plain := regexp.MustCompile("\x1b\\[[0-9;]*m|.\x08").ReplaceAllString(out.String(), ""); !strings.Contains(plain, "oriel recall QUERY") ||
+	if plain := regexp.MustCompile("\x1b\\[[0-9;]*m|.\x08").ReplaceAllString(out.String(), ""); !strings.Contains(plain,
+		"oriel recall QUERY") ||
 		!strings.Contains(plain, "oriel v1.2.3") || !strings.Contains(plain, "2026-11-15") {
 		t.Error("the page is not what was meant")
 	}

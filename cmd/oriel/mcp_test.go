@@ -33,7 +33,8 @@ const agentTools = `[{"name":"Bash","input_schema":{"type":"object"}},{"name":"m
 // turn sends the conversation and runs what the model calls; it returns what it said.
 func (a *scriptedAgent) turn(t *testing.T) string {
 	t.Helper()
-	body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":1000,"tools":%s,"messages":[%s]}`, agentTools, strings.Join(a.list, ","))
+	body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":1000,"tools":%s,"messages":[%s]}`, agentTools,
+		strings.Join(a.list, ","))
 	r, err := http.NewRequest("POST", a.base+"/v1/messages", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +92,8 @@ func (a *scriptedAgent) run(t *testing.T, tool string, input json.RawMessage) st
 		case 41:
 			return "The pilot prefers the tide of Sunday." // alone, so that its meaning is plain
 		}
-		return fmt.Sprintf("part %d: %s%s", a.steps, strings.Repeat(fmt.Sprintf("line of part %d. ", a.steps), 60), secret)
+		return fmt.Sprintf("part %d: %s%s", a.steps, strings.Repeat(fmt.Sprintf("line of part %d. ", a.steps), 60),
+			secret)
 	}
 	r, err := a.session.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: input})
 	if err != nil {
@@ -119,11 +121,14 @@ func TestAnAgentFetchesWhatItLost(t *testing.T) {
 		id := fmt.Sprintf("toolu_%d", step)
 		switch {
 		case step <= 40, step == 42: // the newest result is in view wherever the cuts are
-			return fakemodel.Answer{Calls: []fakemodel.Call{{ID: id, Name: "Bash", Arguments: fmt.Sprintf(`{"command":"show %d"}`, step)}}, Input: 1, Output: 1}
+			return fakemodel.Answer{Calls: []fakemodel.Call{{ID: id, Name: "Bash",
+				Arguments: fmt.Sprintf(`{"command":"show %d"}`, step)}}, Input: 1, Output: 1}
 		case step == 41:
-			return fakemodel.Answer{Calls: []fakemodel.Call{{ID: id, Name: "mcp__oriel__recall", Arguments: `{"query": "name of the harbour's release branch"}`}}, Input: 1, Output: 1}
+			return fakemodel.Answer{Calls: []fakemodel.Call{{ID: id, Name: "mcp__oriel__recall",
+				Arguments: `{"query": "name of the harbour's release branch"}`}}, Input: 1, Output: 1}
 		case step == 43:
-			return fakemodel.Answer{Calls: []fakemodel.Call{{ID: id, Name: "mcp__oriel__recall", Arguments: `{"query": "Which tide does the pilot prefer?"}`}}, Input: 1, Output: 1}
+			return fakemodel.Answer{Calls: []fakemodel.Call{{ID: id, Name: "mcp__oriel__recall",
+				Arguments: `{"query": "Which tide does the pilot prefer?"}`}}, Input: 1, Output: 1}
 		}
 		if bytes.Contains(last, []byte("mint-otter")) {
 			return fakemodel.Answer{Text: "It is mint-otter.", Input: 1, Output: 1}
@@ -132,7 +137,8 @@ func TestAnAgentFetchesWhatItLost(t *testing.T) {
 	}})
 	defer up.Close()
 	s := startServe(t, "--upstream-anthropic", up.URL, "--data", t.TempDir(), "--profile", "thrifty")
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: s.anthropic + "/oriel/mcp", DisableStandaloneSSE: true}, nil)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(),
+		&sdk.StreamableClientTransport{Endpoint: s.anthropic + "/oriel/mcp", DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,8 +146,10 @@ func TestAnAgentFetchesWhatItLost(t *testing.T) {
 	if err != nil || len(tools.Tools) != 8 {
 		t.Errorf("%d tools, %v", len(tools.Tools), err)
 	}
-	a := &scriptedAgent{base: s.anthropic, session: session, list: []string{`{"role":"user","content":"Show all parts, then tell me the name of the release branch."}`}}
-	other := &scriptedAgent{base: s.anthropic, session: session, list: []string{`{"role":"user","content":"another conversation that has the same tools"}`}}
+	a := &scriptedAgent{base: s.anthropic, session: session,
+		list: []string{`{"role":"user","content":"Show all parts, then tell me the name of the release branch."}`}}
+	other := &scriptedAgent{base: s.anthropic, session: session,
+		list: []string{`{"role":"user","content":"another conversation that has the same tools"}`}}
 	said := ""
 	for said == "" {
 		if step == 40 {
@@ -157,14 +165,16 @@ func TestAnAgentFetchesWhatItLost(t *testing.T) {
 		t.Fatalf("%d answers", len(a.recalled))
 	}
 	lost, had := a.recalled[0], a.recalled[1]
-	if said != "It is mint-otter." || !strings.Contains(lost, "of this conversation") || !strings.Contains(lost, "> ") || !strings.Contains(lost, "mint-otter") {
+	if said != "It is mint-otter." || !strings.Contains(lost, "of this conversation") ||
+		!strings.Contains(lost, "> ") || !strings.Contains(lost, "mint-otter") {
 		t.Errorf("the agent says %q after %s", said, lost)
 	}
 	if strings.Contains(lost, "name of the harbour's release branch") {
 		t.Errorf("recall found its own question: %s", lost)
 	}
 	// The person's message and the newest result, message 85, are still in view.
-	if strings.Contains(lost, "Show all parts") || !strings.Contains(lost, "in your context window already, which is not repeated here: message 1.") {
+	if strings.Contains(lost, "Show all parts") ||
+		!strings.Contains(lost, "in your context window already, which is not repeated here: message 1.") {
 		t.Errorf("recall repeats what the agent has: %s", lost)
 	}
 	if strings.Contains(had, "pilot prefers") || !strings.Contains(had, "in your context window already: message 85.") {
@@ -176,7 +186,8 @@ func TestAnAgentFetchesWhatItLost(t *testing.T) {
 		"another host":             func(r *http.Request) { r.Host = "evil.example" },
 		"a form":                   func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") },
 	} {
-		r, err := http.NewRequest("POST", s.anthropic+"/oriel/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+		r, err := http.NewRequest("POST", s.anthropic+"/oriel/mcp",
+			strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 		if err != nil {
 			t.Fatal(err)
 		}

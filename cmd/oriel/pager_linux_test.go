@@ -18,9 +18,12 @@ func TestScreensOfATerminal(t *testing.T) {
 	dir, file := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "talk.jsonl")
 	var lines strings.Builder
 	for i := range 40 {
-		fmt.Fprintf(&lines, `{"conversation":"c1","time":"2024-05-01T10:00:00Z","role":"user","text":"step %d %s"}`+"\n", i+1, strings.Repeat("on and on ", 20))
+		fmt.Fprintf(&lines, `{"conversation":"c1","time":"2024-05-01T10:00:00Z","role":"user","text":"step %d %s"}`+
+			"\n", i+1, strings.Repeat("on and on ", 20))
 	}
-	fmt.Fprintf(&lines, `{"conversation":"c1","time":"2024-05-01T10:00:00Z","role":"user","text":"The ladder: %s the end."}`+"\n", strings.Repeat("on and on ", 200))
+	fmt.Fprintf(&lines,
+		`{"conversation":"c1","time":"2024-05-01T10:00:00Z","role":"user","text":"The ladder: %s the end."}`+"\n",
+		strings.Repeat("on and on ", 200))
 	lines.WriteString(`{"conversation":"c1","time":"2024-05-01T10:00:00Z","role":"assistant","text":"The spare key \u001b]0;evil\u0007 hangs behind the fuse box."}` + "\n")
 	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
@@ -32,8 +35,10 @@ func TestScreensOfATerminal(t *testing.T) {
 	for _, k := range []struct{ pager, plain, args, end, want string }{
 		{"sed s/^/paged:/", "", "show c1", "step 40", `(?m)^paged:    1  10:00 user `},
 		{"sed s/^/paged:/", "", "recall spare --mode keyword --top 1", "keyword, ", "\x1b\\[1;33mspare\x1b\\[0m key"},
-		{"cat", "1", "recall spare --mode keyword --top 1", "keyword, ", "(?m)^    The spare key  \\]0;evil  hangs behind the fuse box\\.$"},
-		{"cat", "1", "recall ladder --mode keyword --top 1", "keyword, ", `(?m)^    … \d lines more: oriel show c1 41$`},
+		{"cat", "1", "recall spare --mode keyword --top 1", "keyword, ",
+			"(?m)^    The spare key  \\]0;evil  hangs behind the fuse box\\.$"},
+		{"cat", "1", "recall ladder --mode keyword --top 1", "keyword, ",
+			`(?m)^    … \d lines more: oriel show c1 41$`},
 		{"cat", "1", "recall ladder --mode keyword --top 1 --full", "keyword, ", `(?m) the end\.$`},
 		{"cat", "", "show c1 42", "hangs behind", "(?m)^The spare key  \\]0;evil  hangs behind the fuse box\\.$"},
 	} {

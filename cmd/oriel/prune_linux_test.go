@@ -19,7 +19,8 @@ func TestPruneAsksWithDates(t *testing.T) {
 	talk := filepath.Join(dir, "talk.jsonl")
 	text := ""
 	for i, day := range []string{"2024-01-12", "2024-02-04", "2024-01-30"} {
-		text += fmt.Sprintf(`{"conversation":"c%d","time":"%sT10:00:00Z","text":"what was said on that day, %d"}`+"\n", i, day, i)
+		text += fmt.Sprintf(`{"conversation":"c%d","time":"%sT10:00:00Z","text":"what was said on that day, %d"}`+"\n",
+			i, day, i)
 	}
 	if err := os.WriteFile(talk, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -38,7 +39,8 @@ func TestPruneAsksWithDates(t *testing.T) {
 		}
 		seen.WriteByte(b)
 	}
-	if got := strings.Join(strings.Fields(seen.String()), " "); !strings.HasSuffix(got, "Delete 3 conversations (267 B, last used 12 Jan – 4 Feb 2024) permanently? [y/N]") {
+	if got := strings.Join(strings.Fields(seen.String()), " "); !strings.HasSuffix(got,
+		"Delete 3 conversations (267 B, last used 12 Jan – 4 Feb 2024) permanently? [y/N]") {
 		t.Error(got)
 	}
 	io.WriteString(keys, "y\n")

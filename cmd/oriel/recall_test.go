@@ -26,7 +26,8 @@ func TestRecallNeedsNoExtracts(t *testing.T) {
 	if _, err := db.Exec("DROP TABLE extract"); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, errOut := command(t, "recall", "--data", dir, "--mode", "keyword", "hive number 3"); code != 0 || !strings.Contains(out, "number 3 stands") {
+	if code, out, errOut := command(t, "recall", "--data", dir, "--mode", "keyword", "hive number 3"); code != 0 ||
+		!strings.Contains(out, "number 3 stands") {
 		t.Errorf("exit %d: %s%s", code, out, errOut)
 	}
 }
@@ -38,7 +39,8 @@ func TestRecallStoresTheWordsThatItReads(t *testing.T) {
 	const talks = 320
 	var lines strings.Builder
 	for i := range talks * 4 {
-		fmt.Fprintf(&lines, "{\"conversation\":\"c%d\",\"text\":\"The hive number %d stands in the orchard.\"}\n", i/4, i)
+		fmt.Fprintf(&lines, "{\"conversation\":\"c%d\",\"text\":\"The hive number %d stands in the orchard.\"}\n", i/4,
+			i)
 	}
 	db := importTalk(t, dir, lines.String())
 	n := 0
@@ -46,7 +48,8 @@ func TestRecallStoresTheWordsThatItReads(t *testing.T) {
 		if _, err := db.Exec("DELETE FROM extract"); err != nil {
 			t.Fatal(err)
 		}
-		if code, _, errOut := command(t, "recall", "--data", dir, "--all", "--mode", "keyword", "nothing of this"); code != 0 {
+		if code, _, errOut := command(t, "recall", "--data", dir, "--all", "--mode", "keyword",
+			"nothing of this"); code != 0 {
 			t.Fatal(errOut)
 		}
 		if err := db.QueryRow("SELECT count(*) FROM extract").Scan(&n); err != nil {
@@ -71,7 +74,8 @@ func TestATerminalIsShownWholePassages(t *testing.T) {
 		return b.String()
 	}
 	before, best, after := numbered("before", 5), numbered("best", 15), numbered("after", 30)
-	hit := report.Hit{Conversation: "c1", ID: 7, Text: before + best + after, Best: len(before), BestEnd: len(before + best)}
+	hit := report.Hit{Conversation: "c1", ID: 7, Text: before + best + after, Best: len(before),
+		BestEnd: len(before + best)}
 	noise := numbered("noise", 40)
 	long := noise + "the spare key\n" + after
 	around := noise[strings.Index(noise, "noise 31"):] + "the spare key\n" + numbered("after", 9)
@@ -85,14 +89,19 @@ func TestATerminalIsShownWholePassages(t *testing.T) {
 		more   string
 	}{
 		{"no spare lines", hit, plainScreen(80), false, 0, best, "… 35 lines more: oriel show c1 7"},
-		{"spare lines", hit, plainScreen(80), false, 8, best + numbered("after", 8), "… 27 lines more: oriel show c1 7"},
+		{"spare lines", hit, plainScreen(80), false, 8, best + numbered("after", 8),
+			"… 27 lines more: oriel show c1 7"},
 		{"more than it needs", hit, plainScreen(80), false, 99, hit.Text, ""},
 		{"--full", hit, plainScreen(80), true, 0, hit.Text, ""},
 		{"pipe", hit, term.Screen{}, false, 0, hit.Text, ""},
-		{"the best is the last", report.Hit{Text: before + best, Best: len(before), BestEnd: len(before + best)}, plainScreen(80), false, 2, "before 4\nbefore 5\n" + best, "… 3 lines more: oriel show '' 0"},
-		{"one line is left", report.Hit{Text: best + "end", BestEnd: len(best)}, plainScreen(80), false, 0, best + "end\n", ""},
-		{"very long", report.Hit{Text: long, BestEnd: len(long)}, plainScreen(80), false, 8, around, "… 51 lines more: oriel show '' 0"},
-		{"very long, found by its meaning", report.Hit{Text: noise, BestEnd: len(noise)}, plainScreen(80), false, 8, numbered("noise", 20), "… 20 lines more: oriel show '' 0"},
+		{"the best is the last", report.Hit{Text: before + best, Best: len(before), BestEnd: len(before + best)},
+			plainScreen(80), false, 2, "before 4\nbefore 5\n" + best, "… 3 lines more: oriel show '' 0"},
+		{"one line is left", report.Hit{Text: best + "end", BestEnd: len(best)}, plainScreen(80), false, 0,
+			best + "end\n", ""},
+		{"very long", report.Hit{Text: long, BestEnd: len(long)}, plainScreen(80), false, 8, around,
+			"… 51 lines more: oriel show '' 0"},
+		{"very long, found by its meaning", report.Hit{Text: noise, BestEnd: len(noise)}, plainScreen(80), false, 8,
+			numbered("noise", 20), "… 20 lines more: oriel show '' 0"},
 	} {
 		d := hitDrawing{screen: k.screen, words: report.NewMatcher("spare key"), full: k.full, spare: k.spare}
 		d.text(&k.hit)
@@ -114,7 +123,8 @@ func TestNeighboursAreMessages(t *testing.T) {
 	n := 0
 	line := func(kind, rest string) {
 		n++
-		fmt.Fprintf(&lines, `{"type":%q,"sessionId":"s-1","uuid":"u%d","timestamp":"2024-03-01T10:00:00Z",%s}`+"\n", kind, n, rest)
+		fmt.Fprintf(&lines, `{"type":%q,"sessionId":"s-1","uuid":"u%d","timestamp":"2024-03-01T10:00:00Z",%s}`+"\n",
+			kind, n, rest)
 	}
 	say := func(role, text string) { line(role, fmt.Sprintf(`"message":{"role":%q,"content":%q}`, role, text)) }
 	agentLines := func(count int) {
@@ -134,7 +144,8 @@ func TestNeighboursAreMessages(t *testing.T) {
 		"1": "  2  user  Where are the keys?\n  53  TIME  assistant\n    The spare key hangs behind the fuse box.\n  104  user  And the ladder?\n\n",
 		"9": "  1  user  How is the weather?\n  2  user  Where are the keys?\n  53  TIME  assistant\n    The spare key hangs behind the fuse box.\n  104  user  And the ladder?\n  105  assistant  It stands in the shed.\n\n",
 	} {
-		code, out, errOut := command(t, "recall", "--data", dir, "--mode", "keyword", "--top", "1", "-C", around, "spare key fuse box")
+		code, out, errOut := command(t, "recall", "--data", dir, "--mode", "keyword", "--top", "1", "-C", around,
+			"spare key fuse box")
 		out = regexp.MustCompile(`\d\d:\d\d`).ReplaceAllString(out, "TIME") // of the machine's zone
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("-C %s: exit %d: %s%s, want\n%s", around, code, out, errOut, want)

@@ -82,7 +82,8 @@ func (v *visitor) described(token string, fill map[string]string) (all []*addres
 	}
 	for _, path := range slices.Sorted(maps.Keys(found.Paths)) {
 		for method := range found.Paths[path] {
-			a := &address{method: strings.ToUpper(method), path: "/oriel/api" + path, conversation: strings.Contains(path, "{conversation}")}
+			a := &address{method: strings.ToUpper(method), path: "/oriel/api" + path,
+				conversation: strings.Contains(path, "{conversation}")}
 			for name, value := range fill {
 				a.path = strings.ReplaceAll(a.path, "{"+name+"}", value)
 			}
@@ -117,7 +118,8 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 	defer up.Close()
 	dir := filepath.Join(t.TempDir(), "data")
 	const shared = "0123456789abcdef"
-	s := startServe(t, "--upstream-openai", up.URL+"/v1", "--upstream-anthropic", up.URL, "--data", dir, "--token", shared)
+	s := startServe(t, "--upstream-openai", up.URL+"/v1", "--upstream-anthropic", up.URL, "--data", dir, "--token",
+		shared)
 	v := &visitor{t, strings.Split(s.openAI, "/k/")[0]}
 	store, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
 	if err != nil {
@@ -125,17 +127,22 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 	}
 	add := func(tenant, role string, expires time.Time) string {
 		token := access.NewToken()
-		if err := store.AddToken(t.Context(), timeline.Token{Hash: timeline.HashToken(token), Tenant: tenant, Role: role, Created: time.Now(), Expires: expires}); err != nil {
+		if err := store.AddToken(t.Context(), timeline.Token{Hash: timeline.HashToken(token), Tenant: tenant,
+			Role: role, Created: time.Now(), Expires: expires}); err != nil {
 			t.Fatal(err)
 		}
 		return token
 	}
-	ann, reader, bob := add("ann", timeline.RoleCall, time.Time{}), add("ann", timeline.RoleRead, time.Time{}), add("bob", timeline.RoleCall, time.Time{})
-	expired, revoked := add("ann", timeline.RoleCall, time.Now().Add(-time.Second)), add("ann", timeline.RoleCall, time.Time{})
+	ann, reader, bob := add("ann", timeline.RoleCall, time.Time{}), add("ann", timeline.RoleRead, time.Time{}),
+		add("bob", timeline.RoleCall, time.Time{})
+	expired, revoked := add("ann", timeline.RoleCall, time.Now().Add(-time.Second)),
+		add("ann", timeline.RoleCall, time.Time{})
 	if err := store.RevokeToken(t.Context(), timeline.HashToken(revoked), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	chat := &address{method: "POST", path: "/v1/chat/completions", body: `{"model":"gpt-4o","messages":[{"role":"user","content":"Where is the lighthouse of ann?"}]}`, calls: true}
+	chat := &address{method: "POST", path: "/v1/chat/completions",
+		body:  `{"model":"gpt-4o","messages":[{"role":"user","content":"Where is the lighthouse of ann?"}]}`,
+		calls: true}
 	if code, text := v.ask(ann, chat); code != 200 {
 		t.Fatal(code, text)
 	}
@@ -158,13 +165,20 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 	if len(own) < 20 {
 		t.Errorf("only %d routes are described", len(own))
 	}
-	hello := &address{method: "POST", path: "/oriel/mcp", body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`}
+	hello := &address{method: "POST", path: "/oriel/mcp",
+		body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`}
 	health := &address{method: "GET", path: "/oriel/healthz"}
 	metrics := &address{method: "GET", path: "/oriel/metrics"} // of all tenants
-	own = append(own, hello, &address{method: "GET", path: "/oriel/session"}, &address{method: "GET", path: "/oriel/nothing"}, &address{method: "POST", path: "/oriel/nothing", changes: true})
+	own = append(own, hello, &address{method: "GET", path: "/oriel/session"},
+		&address{method: "GET", path: "/oriel/nothing"},
+		&address{method: "POST", path: "/oriel/nothing", changes: true})
 	proxied := []*address{
-		chat, {method: "POST", path: "/v1/responses", body: `{"model":"gpt-4o","input":"hi"}`}, {method: "POST", path: "/v1/messages", body: `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`},
-		{method: "POST", path: "/v1/messages/count_tokens", body: `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"hi"}]}`}, {method: "GET", path: "/v1/models"}, {method: "POST", path: "/p/full/v1/embeddings", body: "{}"},
+		chat, {method: "POST", path: "/v1/responses", body: `{"model":"gpt-4o","input":"hi"}`},
+		{method: "POST", path: "/v1/messages",
+			body: `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`},
+		{method: "POST", path: "/v1/messages/count_tokens",
+			body: `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"hi"}]}`},
+		{method: "GET", path: "/v1/models"}, {method: "POST", path: "/p/full/v1/embeddings", body: "{}"},
 		{method: "DELETE", path: "/v1/files/x"},
 	}
 	for _, a := range proxied {
@@ -177,7 +191,8 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 	}
 	for who, r := range refused {
 		for _, a := range all {
-			if code, text := v.ask(r.token, a); code != http.StatusUnauthorized || !strings.Contains(text, r.why) || strings.Contains(text, "lighthouse") {
+			if code, text := v.ask(r.token, a); code != http.StatusUnauthorized || !strings.Contains(text, r.why) ||
+				strings.Contains(text, "lighthouse") {
 				t.Errorf("%s: %v: %d %s", who, a, code, text)
 			}
 		}
@@ -185,14 +200,16 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 			t.Errorf("%s: health: %d %s", who, code, text)
 		}
 	}
-	if code, text := v.ask("", &address{method: "GET", path: "/oriel/"}); code != 200 || strings.Contains(text, "lighthouse") { // it asks for a token
+	if code, text := v.ask("", &address{method: "GET", path: "/oriel/"}); code != 200 ||
+		strings.Contains(text, "lighthouse") { // it asks for a token
 		t.Errorf("the page: %d %s", code, text)
 	}
 	var wg sync.WaitGroup
 	for group := range slices.Chunk(all, len(all)/14+1) { // wrong tokens are answered late
 		wg.Go(func() {
 			for _, a := range group {
-				if code, text := v.ask(access.NewToken(), a); code != http.StatusUnauthorized || !strings.Contains(text, "does not know") {
+				if code, text := v.ask(access.NewToken(), a); code != http.StatusUnauthorized ||
+					!strings.Contains(text, "does not know") {
 					t.Errorf("unknown: %v: %d %s", a, code, text)
 				}
 			}
@@ -201,35 +218,43 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 	wg.Wait()
 	all = all[:len(all)-1]
 	for token, want := range map[string]int{shared: 200, ann: 403, reader: 403} {
-		if code, text := v.ask(token, metrics); code != want || want == 403 && !strings.Contains(text, "--tenant local") {
+		if code, text := v.ask(token, metrics); code != want ||
+			want == 403 && !strings.Contains(text, "--tenant local") {
 			t.Errorf("metrics: %d, want %d: %.300s", code, want, text)
 		}
 	}
 	for _, a := range all {
 		code, text := v.ask(reader, a)
-		if want := a.calls || a.changes; want != (code == http.StatusForbidden) || code == http.StatusUnauthorized || want && !strings.Contains(text, "this token may read the history") {
+		if want := a.calls || a.changes; want != (code == http.StatusForbidden) || code == http.StatusUnauthorized ||
+			want && !strings.Contains(text, "this token may read the history") {
 			t.Errorf("read: %v: %d %s", a, code, text)
 		}
 	}
 	for _, a := range all {
 		if code, text := v.ask(bob, a); code == http.StatusUnauthorized || code == http.StatusForbidden ||
-			a.conversation && code != http.StatusNotFound || !a.calls && (strings.Contains(text, fill["conversation"]) && !a.conversation || strings.Contains(text, "lighthouse")) {
+			a.conversation && code != http.StatusNotFound ||
+			!a.calls && (strings.Contains(text, fill["conversation"]) && !a.conversation ||
+				strings.Contains(text, "lighthouse")) {
 			t.Errorf("bob: %v: %d %s", a, code, text)
 		}
 	}
 	for _, a := range all {
-		if code, text := v.ask(ann, a); code == http.StatusUnauthorized || code == http.StatusForbidden || a.method == "GET" && a.conversation && code != 200 && !strings.Contains(a.path, "/plans/") {
+		if code, text := v.ask(ann, a); code == http.StatusUnauthorized || code == http.StatusForbidden ||
+			a.method == "GET" && a.conversation && code != 200 && !strings.Contains(a.path, "/plans/") {
 			t.Errorf("ann: %v: %d %s", a, code, text)
 		}
 	}
 	for token, changes := range map[string]bool{reader: false, ann: true} {
 		tools := &address{method: "POST", path: "/oriel/mcp", body: `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`}
-		if code, text := v.ask(token, tools); code != 200 || strings.Contains(text, `"unpin"`) != changes || !strings.Contains(text, `"recall"`) {
+		if code, text := v.ask(token, tools); code != 200 || strings.Contains(text, `"unpin"`) != changes ||
+			!strings.Contains(text, `"recall"`) {
 			t.Errorf("tools of the role (changes: %v): %d %.300s", changes, code, text)
 		}
 	}
 	tool := func(name, arguments string) *address {
-		return &address{method: "POST", path: "/oriel/mcp", body: `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"` + name + `","arguments":` + arguments + `}}`}
+		return &address{method: "POST", path: "/oriel/mcp",
+			body: `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"` + name + `","arguments":` +
+				arguments + `}}`}
 	}
 	in := `,"conversation":"` + fill["conversation"] + `"`
 	for _, c := range []struct {
@@ -244,11 +269,14 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 		{"bob", bob, tool("pin", `{"id":1`+in+`}`), false},
 		{"the reader", reader, tool("pin", `{"id":1`+in+`}`), false},
 	} {
-		if code, text := v.ask(c.token, c.call); strings.Contains(text, "harbour") != c.finds || !c.finds && code == 200 && !strings.Contains(text, "rror") && !strings.Contains(text, `"passages":[]`) {
+		if code, text := v.ask(c.token, c.call); strings.Contains(text, "harbour") != c.finds ||
+			!c.finds && code == 200 && !strings.Contains(text, "rror") && !strings.Contains(text, `"passages":[]`) {
 			t.Errorf("%s: %s: %d %.600s", c.who, c.call.body, code, text)
 		}
 	}
-	if _, text := v.ask(bob, tool("recall", `{"query":"Where is the lighthouse?","scope":"user"}`)); strings.Contains(text, fill["conversation"]) { // bob has asked the same
+	if _, text := v.ask(bob,
+		tool("recall", `{"query":"Where is the lighthouse?","scope":"user"}`)); strings.Contains(text,
+		fill["conversation"]) { // bob has asked the same
 		t.Errorf("bob finds ann's conversation: %.600s", text)
 	}
 	http.DefaultClient.CloseIdleConnections()

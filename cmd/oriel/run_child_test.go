@@ -67,12 +67,14 @@ func ask(format string, n int, words string) error {
 	openAI, anthropic := os.Getenv("OPENAI_BASE_URL"), os.Getenv("ANTHROPIC_BASE_URL")
 	var list []string
 	for i := range n {
-		list = append(list, fmt.Sprintf(`{"role":"user","content":%q}`, fmt.Sprintf("Thing %d, by %s. %s", i, format, words)))
+		list = append(list, fmt.Sprintf(`{"role":"user","content":%q}`,
+			fmt.Sprintf("Thing %d, by %s. %s", i, format, words)))
 		messages := strings.Join(list, ",")
 		var err error
 		switch format {
 		case "anthropic":
-			err = post(anthropic+"/v1/messages", `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[`+messages+`]}`)
+			err = post(anthropic+"/v1/messages", `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[`+messages+
+				`]}`)
 		case "chat":
 			err = post(openAI+"/chat/completions", `{"model":"gpt-4o","messages":[`+messages+`]}`)
 		case "responses":

@@ -132,7 +132,8 @@ func TestRunLeavesTheTerminalToTheChild(t *testing.T) {
 	press("exit 5\n")
 	await("NO CALL CAME THROUGH")
 	shown := strings.Join(await("shell: exit 5"), "\n")
-	if stopped, continued := strings.Count(shown, "shell: stopped"), strings.Count(shown, "child: continued"); continued > stopped {
+	if stopped, continued := strings.Count(shown, "shell: stopped"),
+		strings.Count(shown, "child: continued"); continued > stopped {
 		t.Errorf("the shell continued the child %d times, and the child was continued %d times", stopped, continued)
 	}
 	if err := cmd.Wait(); err != nil {

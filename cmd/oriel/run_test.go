@@ -32,25 +32,30 @@ import (
 
 func TestChildEnvironment(t *testing.T) {
 	const base = "http://127.0.0.1:99"
-	vendors := []string{"OPENAI_BASE_URL=" + base + "/v1", "OPENAI_API_BASE=" + base + "/v1", "ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_API_BASE=" + base}
+	vendors := []string{"OPENAI_BASE_URL=" + base + "/v1", "OPENAI_API_BASE=" + base + "/v1", "ANTHROPIC_BASE_URL=" +
+		base, "ANTHROPIC_API_BASE=" + base}
 	for name, c := range map[string]struct {
 		env      environment
 		upstream string
 		more     []string
 	}{
-		"a gateway":      {nil, "https://gateway.example", nil},
-		"the vendor":     {nil, proxy.DefaultAnthropic, []string{"ENABLE_TOOL_SEARCH=true"}},
-		"their choice":   {environment{"ENABLE_TOOL_SEARCH=auto"}, proxy.DefaultAnthropic, nil},
-		"a proxy":        {environment{"HTTPS_PROXY=http://p", "no_proxy=a,b"}, "https://g", []string{"NO_PROXY=a,b,127.0.0.1,localhost", "no_proxy=a,b,127.0.0.1,localhost"}},
-		"a proxy, unset": {environment{"all_proxy=http://p"}, "https://g", []string{"NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost"}},
-		"no proxy ever":  {environment{"http_proxy=http://p", "NO_PROXY=*"}, "https://g", nil},
+		"a gateway":    {nil, "https://gateway.example", nil},
+		"the vendor":   {nil, proxy.DefaultAnthropic, []string{"ENABLE_TOOL_SEARCH=true"}},
+		"their choice": {environment{"ENABLE_TOOL_SEARCH=auto"}, proxy.DefaultAnthropic, nil},
+		"a proxy": {environment{"HTTPS_PROXY=http://p", "no_proxy=a,b"}, "https://g",
+			[]string{"NO_PROXY=a,b,127.0.0.1,localhost", "no_proxy=a,b,127.0.0.1,localhost"}},
+		"a proxy, unset": {environment{"all_proxy=http://p"}, "https://g",
+			[]string{"NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost"}},
+		"no proxy ever": {environment{"http_proxy=http://p", "NO_PROXY=*"}, "https://g", nil},
 	} {
-		if diff := cmp.Diff(append(slices.Clip(vendors), c.more...), childEnvironment(c.env, base, c.upstream)); diff != "" {
+		if diff := cmp.Diff(append(slices.Clip(vendors), c.more...),
+			childEnvironment(c.env, base, c.upstream)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 	env := environment{"A=1", "B=2", "A=3", "AB=4"}
-	if got := env.with([]string{"A=5", "C=6"}); !slices.Equal(got, []string{"B=2", "AB=4", "A=5", "C=6"}) || env.get("A") != "3" {
+	if got := env.with([]string{"A=5", "C=6"}); !slices.Equal(got, []string{"B=2", "AB=4", "A=5", "C=6"}) ||
+		env.get("A") != "3" {
 		t.Error(got, env)
 	}
 }
@@ -73,20 +78,33 @@ func TestPlanFindsUpstreams(t *testing.T) {
 		openAI, anthropic string
 		codex             string // its arguments
 	}{
-		"nothing":             {args: []string{"agent"}, openAI: proxy.DefaultOpenAI, anthropic: proxy.DefaultAnthropic},
-		"variables":           {args: []string{"agent"}, env: environment{"OPENAI_API_BASE=http://a/v1", "ANTHROPIC_BASE_URL=http://b"}, openAI: "http://a/v1", anthropic: "http://b"},
-		"flags":               {args: []string{"agent"}, env: environment{"OPENAI_BASE_URL=http://a/v1"}, flags: map[string]string{"upstream.openai": "http://f/v1"}, openAI: "http://f/v1", anthropic: proxy.DefaultAnthropic},
-		"codex":               {args: []string{"codex", "exec"}, openAI: proxy.DefaultOpenAI, codex: `openai_base_url="http://o/v1"`},
-		"codex, its base":     {args: []string{"codex"}, env: environment{"OPENAI_BASE_URL=http://a/v1"}, config: `openai_base_url = "http://c/v1"`, openAI: "http://c/v1", codex: `openai_base_url="http://o/v1"`},
-		"codex, its provider": {args: []string{"codex"}, config: provider, openAI: "http://x/v1", codex: `model_providers.x.base_url="http://o/v1"`},
-		"codex, an argument":  {args: []string{"codex", "exec", "-c", `model_provider="openai"`}, config: provider, openAI: proxy.DefaultOpenAI, codex: `openai_base_url="http://o/v1"`},
-		"codex, ollama":       {args: []string{"codex"}, config: `model_provider = "ollama"`, openAI: proxy.DefaultOpenAI},
-		"codex, oss":          {args: []string{"codex", "--oss"}, openAI: proxy.DefaultOpenAI},
-		"codex, ChatGPT":      {args: []string{"codex"}, auth: login, openAI: proxy.DefaultOpenAI},
-		"codex, an old login": {args: []string{"codex"}, auth: `{"OPENAI_API_KEY":null,"tokens":{}}`, openAI: proxy.DefaultOpenAI},
-		"codex, a key":        {args: []string{"codex"}, auth: `{"OPENAI_API_KEY":"sk-…"}`, openAI: proxy.DefaultOpenAI, codex: `openai_base_url="http://o/v1"`},
-		"codex, both":         {args: []string{"codex", "exec"}, auth: login, env: environment{"CODEX_API_KEY=sk"}, openAI: proxy.DefaultOpenAI, codex: `openai_base_url="http://o/v1"`},
-		"codex, damaged":      {args: []string{"codex"}, config: "][", auth: "{", openAI: proxy.DefaultOpenAI, codex: `openai_base_url="http://o/v1"`},
+		"nothing": {args: []string{"agent"}, openAI: proxy.DefaultOpenAI,
+			anthropic: proxy.DefaultAnthropic},
+		"variables": {args: []string{"agent"}, env: environment{"OPENAI_API_BASE=http://a/v1",
+			"ANTHROPIC_BASE_URL=http://b"}, openAI: "http://a/v1", anthropic: "http://b"},
+		"flags": {args: []string{"agent"}, env: environment{"OPENAI_BASE_URL=http://a/v1"},
+			flags: map[string]string{"upstream.openai": "http://f/v1"}, openAI: "http://f/v1",
+			anthropic: proxy.DefaultAnthropic},
+		"codex": {args: []string{"codex", "exec"}, openAI: proxy.DefaultOpenAI,
+			codex: `openai_base_url="http://o/v1"`},
+		"codex, its base": {args: []string{"codex"}, env: environment{"OPENAI_BASE_URL=http://a/v1"},
+			config: `openai_base_url = "http://c/v1"`, openAI: "http://c/v1", codex: `openai_base_url="http://o/v1"`},
+		"codex, its provider": {args: []string{"codex"}, config: provider, openAI: "http://x/v1",
+			codex: `model_providers.x.base_url="http://o/v1"`},
+		"codex, an argument": {args: []string{"codex", "exec", "-c", `model_provider="openai"`}, config: provider,
+			openAI: proxy.DefaultOpenAI, codex: `openai_base_url="http://o/v1"`},
+		"codex, ollama": {args: []string{"codex"}, config: `model_provider = "ollama"`,
+			openAI: proxy.DefaultOpenAI},
+		"codex, oss":     {args: []string{"codex", "--oss"}, openAI: proxy.DefaultOpenAI},
+		"codex, ChatGPT": {args: []string{"codex"}, auth: login, openAI: proxy.DefaultOpenAI},
+		"codex, an old login": {args: []string{"codex"}, auth: `{"OPENAI_API_KEY":null,"tokens":{}}`,
+			openAI: proxy.DefaultOpenAI},
+		"codex, a key": {args: []string{"codex"}, auth: `{"OPENAI_API_KEY":"sk-…"}`, openAI: proxy.DefaultOpenAI,
+			codex: `openai_base_url="http://o/v1"`},
+		"codex, both": {args: []string{"codex", "exec"}, auth: login, env: environment{"CODEX_API_KEY=sk"},
+			openAI: proxy.DefaultOpenAI, codex: `openai_base_url="http://o/v1"`},
+		"codex, damaged": {args: []string{"codex"}, config: "][", auth: "{", openAI: proxy.DefaultOpenAI,
+			codex: `openai_base_url="http://o/v1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
@@ -129,7 +147,8 @@ func TestBill(t *testing.T) {
 		return &event.Usage{Input: input, CacheRead: read, CacheWrite: write, Output: output}
 	}
 	call := func(conversation string, before, after int, u *event.Usage) oriel.Event {
-		return oriel.Event{Kind: oriel.EventCall, Conversation: conversation, Model: opus, TokensBefore: before, TokensAfter: after, Usage: u}
+		return oriel.Event{Kind: oriel.EventCall, Conversation: conversation, Model: opus, TokensBefore: before,
+			TokensAfter: after, Usage: u}
 	}
 	failed := call("b", 10, 10, nil)
 	failed.Outcome, failed.Error = event.OutcomeFailed, "the provider failed: no such host"
@@ -145,15 +164,19 @@ func TestBill(t *testing.T) {
 		call("a", 2100, 700, usage(0, 600, 100, 10)), // 2,000 read and 100 written
 	}, token.Builtin(), nil)
 	p := token.Builtin().Lookup(opus).Prices
-	sent := p.Cost(token.Usage{Input: 10, Output: 1}) + p.Cost(token.Usage{CacheRead: 1800, CacheWrite: 1900, Output: 40})
-	came := p.Cost(token.Usage{Input: 10, Output: 1}) + p.Cost(token.Usage{CacheRead: 1000 + 1400 + 2000, CacheWrite: 1000 + 400 + 600 + 100, Output: 40})
-	if near := func(a, b float64) bool { return max(a-b, b-a) < 1e-12 }; !p.Known() || !near(got.Cost, sent) || !near(got.CostBefore, came) {
+	sent := p.Cost(token.Usage{Input: 10, Output: 1}) + p.Cost(token.Usage{CacheRead: 1800, CacheWrite: 1900,
+		Output: 40})
+	came := p.Cost(token.Usage{Input: 10, Output: 1}) + p.Cost(token.Usage{CacheRead: 1000 + 1400 + 2000,
+		CacheWrite: 1000 + 400 + 600 + 100, Output: 40})
+	if near := func(a, b float64) bool { return max(a-b, b-a) < 1e-12 }; !p.Known() || !near(got.Cost, sent) ||
+		!near(got.CostBefore, came) {
 		t.Errorf("%v and %v, want %v and %v", got.Cost, got.CostBefore, sent, came)
 	}
 	got.Cost, got.CostBefore = 0, 0
 	want := bill{
 		Calls: 7, Failed: 1, Failure: failed.Error, Conversations: []string{"a", "b"},
-		Before: 6527, After: 3727, Prompt: 3717, CacheRead: 1800, Output: 41, Unreported: 1, Unpriced: []string{"my-own"},
+		Before: 6527, After: 3727, Prompt: 3717, CacheRead: 1800, Output: 41, Unreported: 1,
+		Unpriced: []string{"my-own"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -169,11 +192,14 @@ func TestBillOfAResumedSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, used := range []string{`{"cache_write":2000,"output":10}`, `{"cache_read":2000,"cache_write":1000,"output":10}`} {
+	for i, used := range []string{`{"cache_write":2000,"output":10}`,
+		`{"cache_read":2000,"cache_write":1000,"output":10}`} {
 		at := began.Add(time.Duration(i-1)*time.Hour + time.Minute)
-		data := fmt.Appendf(nil, `{"v":1,"began":%q,"model":"claude-opus-4-1","tokens":%d,"came":%d,"usage":%s}`, at.Format(time.RFC3339), 2000+1000*i, 90_000+1000*i, used)
+		data := fmt.Appendf(nil, `{"v":1,"began":%q,"model":"claude-opus-4-1","tokens":%d,"came":%d,"usage":%s}`,
+			at.Format(time.RFC3339), 2000+1000*i, 90_000+1000*i, used)
 		put := []timeline.Record{{Kind: "call", Key: fmt.Sprint("call ", i), Data: data, Time: at}}
-		if _, err := store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "a", Stay: true, Put: put, Now: at}); err != nil {
+		if _, err := store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "a", Stay: true, Put: put,
+			Now: at}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -181,15 +207,17 @@ func TestBillOfAResumedSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	resumed := oriel.Event{
-		Kind: oriel.EventCall, Call: "call 1", Conversation: "a", Model: "claude-opus-4-1", TokensBefore: 91_000, TokensAfter: 3000,
-		Usage: &event.Usage{CacheRead: 2000, CacheWrite: 1000, Output: 10},
+		Kind: oriel.EventCall, Call: "call 1", Conversation: "a", Model: "claude-opus-4-1", TokensBefore: 91_000,
+		TokensAfter: 3000,
+		Usage:       &event.Usage{CacheRead: 2000, CacheWrite: 1000, Output: 10},
 	}
 	interrupted, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	got := makeBill([]oriel.Event{resumed}, token.Builtin(), pricesSince(interrupted, h, began, token.Builtin()))
 	err = h.with(t.Context(), func(s tenantStore) error {
 		want, err := usage.Read(t.Context(), s, s.tenant, usage.Options{Since: began})
-		if err == nil && (want.Total.Cost == 0 || usage.Dollars(got.Cost) != want.Total.Cost || usage.Dollars(got.CostBefore) != want.Total.Without) {
+		if err == nil && (want.Total.Cost == 0 || usage.Dollars(got.Cost) != want.Total.Cost ||
+			usage.Dollars(got.CostBefore) != want.Total.Without) {
 			t.Errorf("%f of %f, oriel usage: %f of %f", got.Cost, got.CostBefore, want.Total.Cost, want.Total.Without)
 		}
 		return err
@@ -207,8 +235,9 @@ func TestBillProperties(t *testing.T) {
 		cut := rapid.Bool().Draw(t, "cut")
 		for range rapid.IntRange(0, 20).Draw(t, "calls") {
 			e := oriel.Event{
-				Conversation: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "conversation"), Model: rapid.SampledFrom([]string{"gpt-5", "claude-opus-4-1", "?"}).Draw(t, "model"),
-				TokensAfter: small.Draw(t, "tokens"),
+				Conversation: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "conversation"),
+				Model:        rapid.SampledFrom([]string{"gpt-5", "claude-opus-4-1", "?"}).Draw(t, "model"),
+				TokensAfter:  small.Draw(t, "tokens"),
 			}
 			if e.TokensBefore = e.TokensAfter; cut {
 				e.TokensBefore += small.Draw(t, "left out")
@@ -232,21 +261,29 @@ func TestSummaryFits(t *testing.T) {
 		few := rapid.Int64Range(0, 3)
 		s := &summary{
 			Program: "agent", Seconds: rapid.Float64Range(0, 1e6).Draw(t, "seconds"),
-			launch: &launch{args: []string{rapid.SampledFrom([]string{"agent", "claude", "/usr/bin/codex"}).Draw(t, "program")}, env: environment{"CLAUDE_CODE_USE_BEDROCK=1"}},
-			listen: "127.0.0.1:65535", came: few.Draw(t, "came"), sockets: few.Draw(t, "sockets"), overflow: int(few.Draw(t, "overflow")),
-			Unread: few.Draw(t, "unread"), Refused: few.Draw(t, "refused"), Unrecorded: few.Draw(t, "unrecorded"), Others: few.Draw(t, "others"),
-			Cuts: int(few.Draw(t, "cuts")), Recalls: some.Draw(t, "recalls"), Condensations: int(few.Draw(t, "condensations")), CondensingCost: 1234.5,
+			launch: &launch{args: []string{rapid.SampledFrom([]string{"agent", "claude", "/usr/bin/codex"}).Draw(t,
+				"program")}, env: environment{"CLAUDE_CODE_USE_BEDROCK=1"}},
+			listen: "127.0.0.1:65535", came: few.Draw(t, "came"), sockets: few.Draw(t, "sockets"),
+			overflow: int(few.Draw(t, "overflow")),
+			Unread:   few.Draw(t, "unread"), Refused: few.Draw(t, "refused"), Unrecorded: few.Draw(t, "unrecorded"),
+			Others: few.Draw(t, "others"),
+			Cuts:   int(few.Draw(t, "cuts")), Recalls: some.Draw(t, "recalls"),
+			Condensations: int(few.Draw(t, "condensations")), CondensingCost: 1234.5,
 			bill: bill{
-				Calls: int(few.Draw(t, "calls")), Conversations: []string{"a", "b"}, Before: some.Draw(t, "before"), After: some.Draw(t, "after"),
-				Prompt: some.Draw(t, "prompt"), CacheRead: some.Draw(t, "read"), Cost: rapid.Float64Range(0, 1e6).Draw(t, "cost"), CostBefore: 1e6,
-				Failed: int(few.Draw(t, "failed")), Failure: strings.Repeat("so it is 100%s ", 40), Unreported: int(few.Draw(t, "unreported")),
+				Calls: int(few.Draw(t, "calls")), Conversations: []string{"a", "b"}, Before: some.Draw(t, "before"),
+				After:  some.Draw(t, "after"),
+				Prompt: some.Draw(t, "prompt"), CacheRead: some.Draw(t, "read"),
+				Cost: rapid.Float64Range(0, 1e6).Draw(t, "cost"), CostBefore: 1e6,
+				Failed: int(few.Draw(t, "failed")), Failure: strings.Repeat("so it is 100%s ", 40),
+				Unreported: int(few.Draw(t, "unreported")),
 			},
 		}
 		if rapid.Bool().Draw(t, "unpriced") {
 			s.Unpriced = []string{"my-own"}
 		}
 		if s.launch.name() == "codex" {
-			s.launch.codex = &codex{aside: rapid.SampledFrom([]string{"", `its provider "azure" has no base_url in its config.toml`}).Draw(t, "aside")}
+			s.launch.codex = &codex{aside: rapid.SampledFrom([]string{"",
+				`its provider "azure" has no base_url in its config.toml`}).Draw(t, "aside")}
 		}
 		var b bytes.Buffer
 		s.writeTo(&b, term.StyleOf(&b))
@@ -268,7 +305,8 @@ func TestStartServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := startServer(context.Background(), server, &launch{openAI: "http://localhost:1/v1", anthropic: "https://a"})
+	s, err := startServer(context.Background(), server,
+		&launch{openAI: "http://localhost:1/v1", anthropic: "https://a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +325,8 @@ func TestStartServer(t *testing.T) {
 		c.Close()
 		t.Error("it still listens")
 	}
-	for url, port := range map[string]string{"http://127.0.0.1:8/v1": "8", "http://localhost:9": "9", "http://[::1]:7": "7", "https://api.example:8": "", ":": ""} {
+	for url, port := range map[string]string{"http://127.0.0.1:8/v1": "8", "http://localhost:9": "9",
+		"http://[::1]:7": "7", "https://api.example:8": "", ":": ""} {
 		if got := portOf(url); got != port {
 			t.Errorf("%s: %q", url, got)
 		}

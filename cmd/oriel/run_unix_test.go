@@ -29,7 +29,8 @@ func init() { moreVerbs["listen"] = listen }
 // ends it.
 func listen([]string) error {
 	signals := make(chan os.Signal, 16)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT} {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1,
+		syscall.SIGUSR2, syscall.SIGCONT} {
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}
@@ -114,7 +115,8 @@ const tooLong = 3 * time.Minute
 // ignoredAtStart are the signals that whoever started the tests ignores. signal.Ignored
 // forgets them once a test has waited for them.
 var ignoredAtStart = func() (list []os.Signal) {
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2} {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1,
+		syscall.SIGUSR2} {
 		if signal.Ignored(s) {
 			list = append(list, s)
 		}
@@ -152,7 +154,8 @@ func TestRunPassesSignalsOn(t *testing.T) {
 	cmd, say, await := startRun(t)
 	await("child: ready")
 	for range 2 {
-		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
+		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT,
+			syscall.SIGUSR1, syscall.SIGUSR2} {
 			if err := cmd.Process.Signal(s); err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +217,8 @@ func TestRunsShareAHistory(t *testing.T) {
 	for _, format := range []string{"anthropic", "chat"} {
 		wait.Go(func() {
 			cmd := exec.Command("oriel", "run", "--profile", "off", "--data", dir, "--", "child", "ask", format, "4")
-			cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "OPENAI_BASE_URL="+model+"/v1", "ANTHROPIC_BASE_URL="+model)
+			cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "OPENAI_BASE_URL="+model+"/v1",
+				"ANTHROPIC_BASE_URL="+model)
 			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "\noriel: 4 calls, ") {
 				t.Errorf("%s, %v", out, err)
 			}
@@ -222,7 +226,8 @@ func TestRunsShareAHistory(t *testing.T) {
 	}
 	wait.Wait()
 	var out, errs syncBuffer
-	if code := run([]string{"conversations", "--data", dir}, strings.NewReader(""), &out, &errs); code != 0 || strings.Count(out.String(), "\n") < 3 {
+	if code := run([]string{"conversations", "--data", dir}, strings.NewReader(""), &out, &errs); code != 0 ||
+		strings.Count(out.String(), "\n") < 3 {
 		t.Error(code, out.String(), errs.String())
 	}
 	if code := run([]string{"verify", "--data", dir}, strings.NewReader(""), &out, &errs); code != 0 {
@@ -237,10 +242,13 @@ func TestRunTellsOfCuts(t *testing.T) {
 	file := filepath.Join(dir, "summary.json")
 	var out, errs syncBuffer
 	words := strings.Repeat("lies east of the pier and ", 80)
-	code := run([]string{"run", "--data", dir, "--summary", file, "--profile", "chat", "--", "child", "ask", "chat", "25", words}, strings.NewReader(""), &out, &errs)
+	code := run([]string{"run", "--data", dir, "--summary", file, "--profile", "chat", "--", "child", "ask", "chat",
+		"25", words}, strings.NewReader(""), &out, &errs)
 	for _, want := range []string{
-		`(?m)^oriel: 25 calls, `, `(?m)^  sent    [0-9,]+ of [0-9,]+ tokens \([0-9]+%\)$`, `(?m)^  cuts    [1-9][0-9]*; recalls [0-9]+$`,
-		`(?m)^  cost    about \$[0-9.]+; about \$[0-9.]+ without Oriel$`, `(?m)^  look    oriel show [^ ]+ --plan --data `,
+		`(?m)^oriel: 25 calls, `, `(?m)^  sent    [0-9,]+ of [0-9,]+ tokens \([0-9]+%\)$`,
+		`(?m)^  cuts    [1-9][0-9]*; recalls [0-9]+$`,
+		`(?m)^  cost    about \$[0-9.]+; about \$[0-9.]+ without Oriel$`,
+		`(?m)^  look    oriel show [^ ]+ --plan --data `,
 	} {
 		if !regexp.MustCompile(want).MatchString(errs.String()) {
 			t.Errorf("no %s in %s", want, errs.String())
@@ -288,10 +296,12 @@ func TestRunTellsOfFailedSummaries(t *testing.T) {
 	var out, errs syncBuffer
 	words := strings.Repeat("lies east of the pier and ", 80)
 	run([]string{
-		"run", "--data", t.TempDir(), "--profile", "chat", "--condense", "inline", "--condense-url", "http://" + freeAddress(t) + "/v1", "--condense-model", "m",
+		"run", "--data", t.TempDir(), "--profile", "chat", "--condense", "inline", "--condense-url",
+		"http://" + freeAddress(t) + "/v1", "--condense-model", "m",
 		"--", "child", "ask", "chat", "25", words,
 	}, strings.NewReader(""), &out, &errs)
-	if got := errs.String(); !regexp.MustCompile(`(?m)^  ! (1 summary|[0-9]+ summaries) failed; the last error: condense: ask the summarising model:$`).MatchString(got) || strings.Contains(got, "; summaries") {
+	if got := errs.String(); !regexp.MustCompile(
+		`(?m)^  ! (1 summary|[0-9]+ summaries) failed; the last error: condense: ask the summarising model:$`).MatchString(got) || strings.Contains(got, "; summaries") {
 		t.Error(got)
 	}
 }

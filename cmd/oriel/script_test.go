@@ -14,7 +14,8 @@ import (
 
 func TestMain(m *testing.M) {
 	// A busy machine is no failure.
-	waits := []*time.Duration{&replyTimeout, &portTimeout, &reachTimeout, &lockPatience, &healthWait, &leftWait, &send.HeadWait}
+	waits := []*time.Duration{&replyTimeout, &portTimeout, &reachTimeout, &lockPatience, &healthWait, &leftWait,
+		&send.HeadWait}
 	if os.Getenv(nobodyReads) == "" {
 		waits = append(waits, &outputWait, &tellWait)
 	} else {
@@ -75,7 +76,8 @@ func TestScripts(t *testing.T) {
 	}
 	if testing.Short() { // those whose commands do several things at once
 		params.Dir = ""
-		for _, name := range []string{"demo", "doctor", "eval_answer", "import", "recall", "run", "run_calls", "serve", "surprises", "usage"} {
+		for _, name := range []string{"demo", "doctor", "eval_answer", "import", "recall", "run", "run_calls", "serve",
+			"surprises", "usage"} {
 			params.Files = append(params.Files, "testdata/script/"+name+".txt")
 		}
 	}

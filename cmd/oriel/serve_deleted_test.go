@@ -64,7 +64,8 @@ type chatting struct {
 
 func (c *chatting) turn(name string) (body string) {
 	c.t.Helper()
-	said := append(c.said[name], fmt.Sprintf(`{"role":"user","content":"%s asks for the %dth time"}`, name, len(c.said[name])))
+	said := append(c.said[name], fmt.Sprintf(`{"role":"user","content":"%s asks for the %dth time"}`, name,
+		len(c.said[name])))
 	body = fmt.Sprintf(`{"model":"gpt-4o","messages":[%s]}`, strings.Join(said, ","))
 	res, err := http.Post(c.url+"/chat/completions", "application/json", strings.NewReader(body))
 	if err != nil {
@@ -131,7 +132,10 @@ func TestADeletedHistoryIsBegunAnew(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			up := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }})
+			up := httptest.NewServer(
+				&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer {
+					return fakemodel.Answer{Text: "Noted."}
+				}})
 			defer up.Close()
 			dir := filepath.Join(t.TempDir(), "data")
 			s := startServe(t, "--upstream-openai", up.URL+"/v1", "--data", dir)
@@ -147,7 +151,8 @@ func TestADeletedHistoryIsBegunAnew(t *testing.T) {
 			}
 			const told = "the file of the history was deleted or replaced while it was in use"
 			await(func() bool { return strings.Contains(s.errors.String(), told) })
-			if got := health(t, s); !strings.Contains(got, `"status":"degraded"`) || !strings.Contains(got, "was deleted or replaced") {
+			if got := health(t, s); !strings.Contains(got, `"status":"degraded"`) ||
+				!strings.Contains(got, "was deleted or replaced") {
 				t.Error(got)
 			}
 			// Other conversations first: they get the numbers that the first ones had.
@@ -180,7 +185,10 @@ func TestADeletedLogIsSaved(t *testing.T) {
 	t.Cleanup(func() { reopenEvery = 0 })
 	for _, suffixes := range logFiles {
 		t.Run(strings.Join(suffixes, ""), func(t *testing.T) {
-			up := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }})
+			up := httptest.NewServer(
+				&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer {
+					return fakemodel.Answer{Text: "Noted."}
+				}})
 			defer up.Close()
 			dir := filepath.Join(t.TempDir(), "data")
 			s := startServe(t, "--upstream-openai", up.URL+"/v1", "--data", dir)
@@ -196,7 +204,8 @@ func TestADeletedLogIsSaved(t *testing.T) {
 			await(func() bool { return len(recorded(t, dir)) == len(sent) })
 			deleteLog(t, dir, suffixes)
 			await(func() bool {
-				return strings.Contains(s.errors.String(), "a new log was begun") && strings.Contains(health(t, s), `"status":"ok"`)
+				return strings.Contains(s.errors.String(), "a new log was begun") &&
+					strings.Contains(health(t, s), `"status":"ok"`)
 			})
 			saved := recorded(t, copyOf(t, dir))
 			for _, body := range sent {
@@ -239,7 +248,8 @@ func TestTwoServersSaveADeletedLog(t *testing.T) {
 	var talks [2]chatting
 	for i := range servers {
 		address := freeAddress(t)
-		servers[i] = startOriel(t, nil, &output[i], "serve", "--listen", address, "--data", dir, "--upstream-openai", model, "--upstream-anthropic", model)
+		servers[i] = startOriel(t, nil, &output[i], "serve", "--listen", address, "--data", dir, "--upstream-openai",
+			model, "--upstream-anthropic", model)
 		awaitHealth(t, address)
 		talks[i] = chatting{t, "http://" + address + "/v1", map[string][]string{}}
 	}
@@ -273,7 +283,8 @@ func TestTwoServersSaveADeletedLog(t *testing.T) {
 			t.Error(err)
 		}
 		_ = servers[i].Wait()
-		if got := output[i].String(); strings.Count(got, logDeleted) != len(logFiles) || strings.Contains(got, "wait on disk") || strings.Contains(got, "cannot be saved") {
+		if got := output[i].String(); strings.Count(got, logDeleted) != len(logFiles) ||
+			strings.Contains(got, "wait on disk") || strings.Contains(got, "cannot be saved") {
 			t.Errorf("server %d: %s", i, got)
 		}
 	}

@@ -22,7 +22,8 @@ func TestServeEmbedsWhatWasImported(t *testing.T) {
 	dir := t.TempDir()
 	var lines strings.Builder
 	for i := range 12 {
-		fmt.Fprintf(&lines, `{"type":"user","sessionId":"s","uuid":"u%d","timestamp":"2026-01-01T10:%02d:00Z","message":{"role":"user","content":"Remark %d about the weather in the mountains."}}`+"\n", i, i, i)
+		fmt.Fprintf(&lines,
+			`{"type":"user","sessionId":"s","uuid":"u%d","timestamp":"2026-01-01T10:%02d:00Z","message":{"role":"user","content":"Remark %d about the weather in the mountains."}}`+"\n", i, i, i)
 	}
 	session := filepath.Join(dir, "s.jsonl")
 	if err := os.WriteFile(session, []byte(lines.String()), 0o600); err != nil {

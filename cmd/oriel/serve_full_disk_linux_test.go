@@ -34,7 +34,10 @@ func fullDisk(t *testing.T) (dir string, grow func()) {
 func TestAStartOnAFullDiskRecovers(t *testing.T) {
 	reopenEvery = time.Millisecond
 	t.Cleanup(func() { reopenEvery = 0 })
-	up := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }})
+	up := httptest.NewServer(
+		&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer {
+			return fakemodel.Answer{Text: "Noted."}
+		}})
 	defer up.Close()
 	dir, grow := fullDisk(t)
 	s := startServe(t, "--upstream-openai", up.URL+"/v1", "--data", dir)

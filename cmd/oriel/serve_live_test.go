@@ -53,7 +53,8 @@ func TestServeTakesChangesOfItsFile(t *testing.T) {
 	write := func(text string) {
 		t.Helper()
 		// In one step: at this pace the server would also see it empty.
-		if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path)); err != nil {
+		if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o600),
+			os.Rename(path+".new", path)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,7 +70,8 @@ func TestServeTakesChangesOfItsFile(t *testing.T) {
 	}
 	var list []string
 	for i := range 40 {
-		list = append(list, fmt.Sprintf(`{"role":"user","content":"%d %s"}`, i, strings.Repeat("lies east of the pier ", 100)), `{"role":"assistant","content":"Noted."}`)
+		list = append(list, fmt.Sprintf(`{"role":"user","content":"%d %s"}`, i,
+			strings.Repeat("lies east of the pier ", 100)), `{"role":"assistant","content":"Noted."}`)
 	}
 	long := `{"model":"gpt-4o","messages":[` + strings.Join(list, ",") + `,{"role":"user","content":"And now?"}]}`
 	action := func() string {
@@ -109,7 +111,8 @@ func TestServeTakesChangesOfItsFile(t *testing.T) {
 	if got := action(); got == "none" || second.Load() != 2 {
 		t.Errorf("after a change that cannot be used: %s", got)
 	}
-	write(fmt.Sprintf("profile = 'off'\nlisten = '127.0.0.1:1'\n[thresholds]\nchat = 2\n[upstream]\nopenai = '%s/v1'\n", other.URL))
+	write(fmt.Sprintf("profile = 'off'\nlisten = '127.0.0.1:1'\n[thresholds]\nchat = 2\n[upstream]\nopenai = '%s/v1'\n",
+		other.URL))
 	logged(`msg="settings changed" keys="profile, models"`) // the flag --listen goes before the file
 	logged("thresholds.chat: 2% is outside 5…100: 100% is used")
 	if got := action(); got != "none" {
@@ -122,7 +125,8 @@ func TestServeTakesChangesOfItsFile(t *testing.T) {
 
 	release()
 	rest, err := io.ReadAll(lines)
-	if err != nil || !strings.HasSuffix(strings.TrimSpace(string(rest)), "data: [DONE]") || strings.Count(string(rest), "word") < 40 {
+	if err != nil || !strings.HasSuffix(strings.TrimSpace(string(rest)), "data: [DONE]") ||
+		strings.Count(string(rest), "word") < 40 {
 		t.Errorf("the stream: %v, %d bytes", err, len(rest))
 	}
 	stream.Body.Close()
@@ -135,14 +139,19 @@ func TestServeTakesChangesOfItsFile(t *testing.T) {
 func TestServeHoldsBackSettingsThatLoseWhatProtects(t *testing.T) {
 	defer func(was time.Duration) { watchEvery = was }(watchEvery)
 	watchEvery = time.Millisecond
-	up := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }})
+	up := httptest.NewServer(
+		&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer {
+			return fakemodel.Answer{Text: "Noted."}
+		}})
 	defer up.Close()
 	const token = "a-token-of-this-test"
-	whole := fmt.Sprintf("token = '%s'\nprofile = 'thrifty'\n[upstream]\nopenai = '%s/v1'\nanthropic = '%[2]s'\n", token, up.URL)
+	whole := fmt.Sprintf("token = '%s'\nprofile = 'thrifty'\n[upstream]\nopenai = '%s/v1'\nanthropic = '%[2]s'\n",
+		token, up.URL)
 	path := filepath.Join(t.TempDir(), "config.toml")
 	write := func(text string) {
 		t.Helper()
-		if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path)); err != nil {
+		if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o600),
+			os.Rename(path+".new", path)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +160,8 @@ func TestServeHoldsBackSettingsThatLoseWhatProtects(t *testing.T) {
 	base := strings.TrimSuffix(s.anthropic, "/k/$ORIEL_TOKEN")
 	ask := func(path, token string) (int, string) {
 		t.Helper()
-		r, err := http.NewRequest("POST", base+path, strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}`))
+		r, err := http.NewRequest("POST", base+path,
+			strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}`))
 		if strings.HasPrefix(path, "/oriel/") {
 			r, err = http.NewRequest("GET", base+path, nil)
 		}
@@ -186,10 +196,12 @@ func TestServeHoldsBackSettingsThatLoseWhatProtects(t *testing.T) {
 		for health := ""; !strings.Contains(health, "settings_held"); {
 			_, health = ask("/oriel/healthz", token)
 		}
-		if _, health := ask("/oriel/healthz", token); !strings.Contains(health, `"status":"degraded"`) || !strings.Contains(health, path+": no longer set: "+lost) {
+		if _, health := ask("/oriel/healthz", token); !strings.Contains(health, `"status":"degraded"`) ||
+			!strings.Contains(health, path+": no longer set: "+lost) {
 			t.Errorf("%q: %s", text, health)
 		}
-		if _, health := ask("/oriel/healthz", ""); strings.Contains(health, "upstream") || !strings.Contains(health, "degraded") {
+		if _, health := ask("/oriel/healthz", ""); strings.Contains(health, "upstream") ||
+			!strings.Contains(health, "degraded") {
 			t.Errorf("without a token: %s", health)
 		}
 		if code, body := ask("/v1/chat/completions", ""); code != 401 {

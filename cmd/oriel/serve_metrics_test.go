@@ -51,7 +51,8 @@ func TestServeHasMetrics(t *testing.T) {
 	if code, _ := get(http.MethodPost, secret); code != http.StatusMethodNotAllowed {
 		t.Errorf("POST: %d", code)
 	}
-	call, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/chat/completions", strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"Hello."}]}`))
+	call, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/chat/completions",
+		strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"Hello."}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,9 @@ func TestServeHasMetrics(t *testing.T) {
 			t.Fatalf("%d: %s", code, text)
 		}
 		if strings.Contains(text, `oriel_calls_total{model="gpt-4o",result="ok"} 1`) {
-			for _, name := range []string{"oriel_store_bytes ", "oriel_queue_calls ", `oriel_requests_total{kind="call"} 1`, `oriel_build_info{go_version="go1.`, "process_cpu_seconds_total"} {
+			for _, name := range []string{"oriel_store_bytes ", "oriel_queue_calls ",
+				`oriel_requests_total{kind="call"} 1`, `oriel_build_info{go_version="go1.`,
+				"process_cpu_seconds_total"} {
 				if !strings.Contains(text, name) {
 					t.Errorf("%s is missing", name)
 				}
@@ -93,11 +96,16 @@ func TestServeExportsTraces(t *testing.T) {
 		spans.Add(int64(bytes.Count(body, []byte("oriel.stage"))))
 	}))
 	defer collector.Close()
-	provider := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Well.", Input: 10} }})
+	provider := httptest.NewServer(
+		&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer {
+			return fakemodel.Answer{Text: "Well.",
+				Input: 10}
+		}})
 	defer provider.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
 	s := startServe(t, "--data", t.TempDir(), "--upstream-openai", provider.URL)
-	res, err := http.Post(s.openAI+"/chat/completions", "application/json", strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"Hello."}]}`))
+	res, err := http.Post(s.openAI+"/chat/completions", "application/json",
+		strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"Hello."}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +123,8 @@ func TestServeGoesOnWithoutTraces(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
 	s := startServe(t, "--data", t.TempDir())
 	s.end(t)
-	if text := s.errors.String(); !strings.Contains(text, "calls are not traced") || !strings.Contains(text, "OTEL_EXPORTER_OTLP_PROTOCOL") {
+	if text := s.errors.String(); !strings.Contains(text, "calls are not traced") ||
+		!strings.Contains(text, "OTEL_EXPORTER_OTLP_PROTOCOL") {
 		t.Error(text)
 	}
 }
@@ -134,7 +143,8 @@ func TestServeMeasuresQuality(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(string(text), "oriel_measured_calls_total 0\n") && !strings.Contains(string(text), "oriel_window_bytes_total 0\n") {
+		if !strings.Contains(string(text), "oriel_measured_calls_total 0\n") &&
+			!strings.Contains(string(text), "oriel_window_bytes_total 0\n") {
 			return
 		}
 		select {

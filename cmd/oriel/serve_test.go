@@ -115,7 +115,8 @@ func TestServe(t *testing.T) {
 	t.Setenv("ORIEL_UPSTREAM_ANTHROPIC", up.URL)
 	s := startServe(t, "--upstream-openai", up.URL+"/v1", "--data", dir)
 	post := func(url string) (string, error) {
-		r, err := http.NewRequest("POST", url+"?key="+key, strings.NewReader(`{"messages":[{"role":"user","content":"hi"}]}`))
+		r, err := http.NewRequest("POST", url+"?key="+key,
+			strings.NewReader(`{"messages":[{"role":"user","content":"hi"}]}`))
 		if err != nil {
 			return "", err
 		}
@@ -128,7 +129,8 @@ func TestServe(t *testing.T) {
 		body, err := io.ReadAll(res.Body)
 		return string(body), err
 	}
-	for url, want := range map[string]string{s.openAI + "/chat/completions": "/v1/chat/completions", s.anthropic + "/v1/messages": "/v1/messages"} {
+	for url, want := range map[string]string{s.openAI + "/chat/completions": "/v1/chat/completions",
+		s.anthropic + "/v1/messages": "/v1/messages"} {
 		if got, err := post(url); err != nil || !strings.HasPrefix(got, want+" {") || !strings.HasSuffix(got, " end") {
 			t.Errorf("%s: %q %v", url, got, err)
 		}
@@ -157,7 +159,8 @@ func TestServe(t *testing.T) {
 	<-ended
 	http.DefaultClient.CloseIdleConnections()
 
-	if log := s.errors.String(); strings.Contains(log, "canary") || strings.Count(log, "msg=call") != 3 || !strings.Contains(log, "msg=recorded") || !strings.Contains(log, " action=none ") {
+	if log := s.errors.String(); strings.Contains(log, "canary") || strings.Count(log, "msg=call") != 3 ||
+		!strings.Contains(log, "msg=recorded") || !strings.Contains(log, " action=none ") {
 		t.Errorf("the log: %s", log)
 	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -209,7 +212,9 @@ func TestServeGoesOnWithoutAHistory(t *testing.T) {
 	}
 	res.Body.Close()
 	// What is too large is cut all the same.
-	long := fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":"a"}%s,{"role":"user","content":"z"}]}`, strings.Repeat(fmt.Sprintf(`,{"role":"assistant","content":"b"},{"role":"user","content":%q}`, strings.Repeat("word ", 200)), 30))
+	long := fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":"a"}%s,{"role":"user","content":"z"}]}`,
+		strings.Repeat(fmt.Sprintf(`,{"role":"assistant","content":"b"},{"role":"user","content":%q}`,
+			strings.Repeat("word ", 200)), 30))
 	r, err := http.NewRequest("POST", s.openAI+"/chat/completions", strings.NewReader(long))
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +227,8 @@ func TestServeGoesOnWithoutAHistory(t *testing.T) {
 	if n := sent.Load(); n == 0 || n > int64(len(long))/2 || res.Header.Get("X-Oriel-Plan") == "" {
 		t.Errorf("%d bytes of %d were sent, %v", n, len(long), res.Header)
 	}
-	if got := health(t, s); res.StatusCode != 200 || !strings.Contains(got, `"status":"degraded"`) || !strings.Contains(got, `"store":"failed"`) {
+	if got := health(t, s); res.StatusCode != 200 || !strings.Contains(got, `"status":"degraded"`) ||
+		!strings.Contains(got, `"store":"failed"`) {
 		t.Error(res.StatusCode, got)
 	}
 	http.DefaultClient.CloseIdleConnections()

@@ -38,7 +38,8 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "learnt.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := startServe(t, "--upstream-openai", up.URL, "--upstream-anthropic", up.URL, "--data", dir, "--profile", "thrifty", "--events", events, "--threshold", "thrifty=3")
+	s := startServe(t, "--upstream-openai", up.URL, "--upstream-anthropic", up.URL, "--data", dir, "--profile",
+		"thrifty", "--events", events, "--threshold", "thrifty=3")
 	words := func(n int) string { return fmt.Sprintf("thing-%d ", n) + strings.Repeat("lies east of the pier ", 30) }
 	var list []string
 	said := 0
@@ -46,7 +47,8 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 		t.Helper()
 		said++
 		list = append(list, fmt.Sprintf(`{"role":"user","content":%q}`, words(said)))
-		r, err := http.NewRequest("POST", s.openAI+"/chat/completions", strings.NewReader(`{"model":"gpt-4o","messages":[`+strings.Join(list, ",")+`]}`))
+		r, err := http.NewRequest("POST", s.openAI+"/chat/completions",
+			strings.NewReader(`{"model":"gpt-4o","messages":[`+strings.Join(list, ",")+`]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +102,8 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 	if out, code := oriel("unpin", "talk", "5"); code != 0 || out != "unpinned 5\n" {
 		t.Error(code, out)
 	}
-	if out, code := oriel("undo", "talk", "p-none"); code != 2 || !strings.Contains(out, "oriel show CONVERSATION --plan lists the plans") {
+	if out, code := oriel("undo", "talk", "p-none"); code != 2 ||
+		!strings.Contains(out, "oriel show CONVERSATION --plan lists the plans") {
 		t.Error(code, out)
 	}
 	if out, code := oriel("undo", "talk"); code != 0 || !strings.HasPrefix(out, "undone p1: ") {
@@ -109,7 +112,8 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 	if out, code := oriel("release", "talk"); code != 0 || out != "released\n" {
 		t.Error(code, out)
 	}
-	if out, code := oriel("show", "talk", "--plan"); code != 0 || !strings.Contains(out, "\np1 ") || !strings.Contains(out, "in the digest") {
+	if out, code := oriel("show", "talk", "--plan"); code != 0 || !strings.Contains(out, "\np1 ") ||
+		!strings.Contains(out, "in the digest") {
 		t.Error(code, out)
 	}
 	say()
@@ -121,17 +125,21 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 			t.Errorf("call %d sent %s, and is shown as %d %s", i+1, body, code, out)
 		}
 	}
-	if out, code := oriel("show", "talk", "--calls", "--json"); code != 0 || !strings.HasPrefix(out, `{"calls":[{"call":1,"id":"`) || !strings.Contains(out, `,"last":1,"time":"20`) ||
-		strings.Count(out, `"came":`) != said || !strings.Contains(out, `"plan":"p`) || !strings.Contains(out, `"usage":{"input":10,"output":2}`) {
+	if out, code := oriel("show", "talk", "--calls", "--json"); code != 0 ||
+		!strings.HasPrefix(out, `{"calls":[{"call":1,"id":"`) || !strings.Contains(out, `,"last":1,"time":"20`) ||
+		strings.Count(out, `"came":`) != said || !strings.Contains(out, `"plan":"p`) ||
+		!strings.Contains(out, `"usage":{"input":10,"output":2}`) {
 		t.Error(code, out)
 	}
 	if out, code := oriel("show", "talk", "--calls"); code != 0 || strings.Count(out, "\n") != said+1 {
 		t.Error(code, out)
 	}
-	if out, code := oriel("show", "talk", "--diff", "1", "last", "--json"); code != 0 || !strings.HasPrefix(out, `{"changes":[{"op":"`) || !strings.Contains(out, `"from":{"call":1,"id":"`) {
+	if out, code := oriel("show", "talk", "--diff", "1", "last", "--json"); code != 0 ||
+		!strings.HasPrefix(out, `{"changes":[{"op":"`) || !strings.Contains(out, `"from":{"call":1,"id":"`) {
 		t.Error(code, out)
 	}
-	if out, code := oriel("show", "talk", "--diff", "1", "2"); code != 0 || !strings.Contains(out, "- call 1, ") || !strings.Contains(out, "+ 3 ") || !strings.Contains(out, "thing-2 lies") {
+	if out, code := oriel("show", "talk", "--diff", "1", "2"); code != 0 || !strings.Contains(out, "- call 1, ") ||
+		!strings.Contains(out, "+ 3 ") || !strings.Contains(out, "thing-2 lies") {
 		t.Error(code, out)
 	}
 	log := s.errors.String()

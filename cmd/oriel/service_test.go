@@ -22,7 +22,8 @@ import (
 func newService(t *testing.T, goos string, ran *[]string) *service {
 	t.Helper()
 	return &service{
-		goos: goos, program: `/opt/my & tools/100%/$HOME/oriel`, home: t.TempDir(), config: `/etc/a & "$b".toml`, user: "501",
+		goos: goos, program: `/opt/my & tools/100%/$HOME/oriel`, home: t.TempDir(), config: `/etc/a & "$b".toml`,
+		user:   "501",
 		getenv: func(string) string { return "" },
 		run: func(_ context.Context, argv []string) error {
 			*ran = append(*ran, strings.Join(argv, " "))
@@ -87,7 +88,8 @@ func TestServiceThatDoesNotStart(t *testing.T) {
 			return errors.New("no bus")
 		}
 		path, _ := s.file()
-		if err := s.install(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing is installed: no bus; until then, run oriel serve") {
+		if err := s.install(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), "nothing is installed: no bus; until then, run oriel serve") {
 			t.Error(goos, err)
 		}
 		last := s.stops()[len(s.stops())-1]
@@ -100,7 +102,8 @@ func TestServiceThatDoesNotStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.run = fails
-		if err := s.install(t.Context()); err == nil || !strings.Contains(err.Error(), "is written, but the system did not start it: no bus") {
+		if err := s.install(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), "is written, but the system did not start it: no bus") {
 			t.Error(goos, err)
 		}
 		if _, err := os.Stat(path); err != nil {
@@ -142,7 +145,8 @@ func TestLaunchdIsAskedAgain(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		all := strings.Join(ran, "\n") + "\n"
-		if tries, waits := strings.Count(all, bootstrap), strings.Count(all, "wait 250ms\n"); tries != c.tries || waits != c.waits {
+		if tries, waits := strings.Count(all, bootstrap), strings.Count(all, "wait 250ms\n"); tries != c.tries ||
+			waits != c.waits {
 			t.Errorf("%s: %d tries, %d waits:\n%s", name, tries, waits, all)
 		}
 	}
@@ -223,7 +227,8 @@ func TestServiceStatusIsThatOfItsSettings(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	code := run([]string{"service", "status"}, strings.NewReader(""), &out, &errs)
-	if code != 0 || !strings.Contains(out.String(), "settings   "+s.config+"\n") || !strings.Contains(out.String(), "running    "+at+"\n") {
+	if code != 0 || !strings.Contains(out.String(), "settings   "+s.config+"\n") ||
+		!strings.Contains(out.String(), "running    "+at+"\n") {
 		t.Errorf("%d %q %q", code, out.String(), errs.String())
 	}
 }
@@ -333,7 +338,8 @@ func TestThePropertyListHasKindsOfLaunchd(t *testing.T) {
 			depth--
 		}
 	}
-	if got := strings.Join(kinds, ", "); got != "Label string, ProgramArguments array, RunAtLoad true, KeepAlive dict, StandardErrorPath string" {
+	if got := strings.Join(kinds,
+		", "); got != "Label string, ProgramArguments array, RunAtLoad true, KeepAlive dict, StandardErrorPath string" {
 		t.Error(got)
 	}
 }
@@ -341,7 +347,8 @@ func TestThePropertyListHasKindsOfLaunchd(t *testing.T) {
 func TestServiceQuotesItsCommand(t *testing.T) {
 	var ran []string
 	_, unit := newService(t, "linux", &ran).file()
-	if want := `ExecStart="/opt/my & tools/100%%/$HOME/oriel" "serve" "--config" "/etc/a & \"$$b\".toml"` + "\n"; !strings.Contains(unit, want) {
+	if want := `ExecStart="/opt/my & tools/100%%/$HOME/oriel" "serve" "--config" "/etc/a & \"$$b\".toml"` +
+		"\n"; !strings.Contains(unit, want) {
 		t.Error(unit)
 	}
 	for _, goos := range []string{"darwin", "windows"} {

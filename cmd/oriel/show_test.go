@@ -18,7 +18,8 @@ func plainScreen(width int) term.Screen { return term.Screen{Width: width} }
 
 // The head of a message is one line on a terminal of any width.
 func TestTheHeadOfAMessageFitsTheWidth(t *testing.T) {
-	m := &report.Message{ID: 1234, Role: "assistant", By: "assistant", Tokens: 12345, Pinned: true, Time: time.Date(2026, 11, 16, 15, 4, 5, 0, time.Local)}
+	m := &report.Message{ID: 1234, Role: "assistant", By: "assistant", Tokens: 12345, Pinned: true,
+		Time: time.Date(2026, 11, 16, 15, 4, 5, 0, time.Local)}
 	for width, want := range map[int]string{
 		0:  "1234  assistant  16 Nov 2026 15:04:05  12,345 tokens, pinned",
 		80: "1234  assistant  16 Nov 2026 15:04:05  12,345 tokens, pinned",
@@ -42,7 +43,8 @@ func shownMessage(t *testing.T, raw string, sc term.Screen, full bool) string {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := wholeMessage(&b, &report.Message{ID: 7, Role: "assistant", By: "assistant", Chat: &c}, sc, full); err != nil {
+	if err := wholeMessage(&b, &report.Message{ID: 7, Role: "assistant", By: "assistant", Chat: &c}, sc,
+		full); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.SplitSeq(b.String(), "\n") {
@@ -77,7 +79,8 @@ func TestOnlyWhatToolsGetAndReturnIsFolded(t *testing.T) {
 				n += strings.Count(out, w)
 			}
 			folded := strings.Contains(out, " lines more, --full shows them\n")
-			if folded != (k.folded && !full) || folded != (n < len(words)) || !strings.Contains(out, words[0]) || !strings.Contains(out, words[399]) {
+			if folded != (k.folded && !full) || folded != (n < len(words)) || !strings.Contains(out, words[0]) ||
+				!strings.Contains(out, words[399]) {
 				t.Errorf("%s, --full %v: %d of %d words, folded %v:\n%s", k.what, full, n, len(words), folded, out)
 			}
 		}
@@ -90,7 +93,8 @@ func TestLongResultsAreFolded(t *testing.T) {
 	for i := range 100 {
 		lines = append(lines, fmt.Sprintf("line %d", i+1))
 	}
-	raw := fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":%q}]}`, strings.Join(lines, "\n"))
+	raw := fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":%q}]}`,
+		strings.Join(lines, "\n"))
 	stored := timeline.Message{Format: timeline.FormatAnthropic, Role: "user", Raw: []byte(raw)}
 	c, err := stored.Chat()
 	if err != nil {
@@ -102,13 +106,15 @@ func TestLongResultsAreFolded(t *testing.T) {
 		screen term.Screen
 		full   bool
 		want   int // lines of the result
-	}{{"terminal", plainScreen(80), false, foldResult.head + foldResult.tail}, {"--full", plainScreen(80), true, 100}, {"pipe", term.Screen{}, false, 100}} {
+	}{{"terminal", plainScreen(80), false, foldResult.head + foldResult.tail}, {"--full", plainScreen(80), true, 100},
+		{"pipe", term.Screen{}, false, 100}} {
 		var b bytes.Buffer
 		if err := wholeMessage(&b, m, k.screen, k.full); err != nil {
 			t.Fatal(err)
 		}
 		out := b.String()
-		if got := strings.Count(out, "  line "); got != k.want || !strings.Contains(out, "line 100\n") || !strings.HasPrefix(out, "7  tool  ") {
+		if got := strings.Count(out, "  line "); got != k.want || !strings.Contains(out, "line 100\n") ||
+			!strings.HasPrefix(out, "7  tool  ") {
 			t.Errorf("%s: %d lines of the result, want %d:\n%s", k.name, got, k.want, out)
 		}
 		if k.want < 100 && !strings.Contains(out, "… 85 lines more, --full shows them") {
@@ -120,7 +126,8 @@ func TestLongResultsAreFolded(t *testing.T) {
 // What a plan changed is said in figures that add up, and what no message accounts for is
 // not said to be thinking alone.
 func TestAPlanInWordsAddsUp(t *testing.T) {
-	const put, rest = "; 120 tokens were put in", "; another 17 tokens are not sent: thinking, the client's own notes, or rounding"
+	const put, rest = "; 120 tokens were put in",
+		"; another 17 tokens are not sent: thinking, the client's own notes, or rounding"
 	for want, p := range map[string]report.Plan{
 		"":                              {},
 		rest:                            {AddedTokens: -17},

@@ -24,7 +24,10 @@ import (
 // Whatever is wrong with the history of a server, calls go on; the server is killed, and
 // the next one has all of them in the history, once and in order.
 func TestCallsOfAKilledServerWaitForItsHistory(t *testing.T) {
-	up := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }})
+	up := httptest.NewServer(
+		&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer {
+			return fakemodel.Answer{Text: "Noted."}
+		}})
 	defer up.Close()
 	for name, fault := range map[string]func(t *testing.T, dir string) (mend func()){
 		"the folder is a file": func(t *testing.T, dir string) func() {
@@ -45,7 +48,8 @@ func TestCallsOfAKilledServerWaitForItsHistory(t *testing.T) {
 			spool := t.TempDir()
 			start := func() (*exec.Cmd, *chatting) {
 				address := freeAddress(t)
-				cmd := startOriel(t, nil, nil, "serve", "--listen", address, "--upstream-openai", up.URL+"/v1", "--data", dir, "--spool", spool)
+				cmd := startOriel(t, nil, nil, "serve", "--listen", address, "--upstream-openai", up.URL+"/v1",
+					"--data", dir, "--spool", spool)
 				awaitHealth(t, address)
 				return cmd, &chatting{t, "http://" + address + "/v1", map[string][]string{}}
 			}
@@ -66,7 +70,8 @@ func TestCallsOfAKilledServerWaitForItsHistory(t *testing.T) {
 				}
 			}
 			await(func() bool { return metric(t, c.url, "oriel_spool_calls") == "20" })
-			if got := awaitHealth(t, strings.TrimSuffix(strings.TrimPrefix(c.url, "http://"), "/v1")); !strings.Contains(got, `"status":"degraded"`) {
+			if got := awaitHealth(t, strings.TrimSuffix(strings.TrimPrefix(c.url, "http://"),
+				"/v1")); !strings.Contains(got, `"status":"degraded"`) {
 				t.Error(got)
 			}
 			must(t, server.Process.Signal(syscall.SIGKILL))

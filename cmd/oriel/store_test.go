@@ -66,7 +66,8 @@ func TestCommandsWorkOnPostgreSQL(t *testing.T) {
 		{"export long", 0, "number 299"},
 		{"copy --from " + filepath.Join(dir, "folder") + " --to " + url, 1, "there is no history"},
 		{"copy --from " + url + " --to " + filepath.Join(dir, "folder"), 0, "the same, byte for byte"},
-		{"copy --from " + filepath.Join(dir, "folder") + " --to " + url, 0, "0 messages copied, 1 conversation were there"},
+		{"copy --from " + filepath.Join(dir, "folder") + " --to " + url, 0,
+			"0 messages copied, 1 conversation were there"},
 		{"copy --from " + url + " --to " + url, 2, "the same history"},
 		{"copy --from " + url + " --to " + pgtest.With(url, "application_name", "other"), 2, "the same history"},
 		{"verify --store= --data " + filepath.Join(dir, "folder"), 0, "all is well: 300 messages"},
@@ -140,8 +141,10 @@ func TestServeRecordsInPostgreSQL(t *testing.T) {
 // TestServeGoesOnWithoutItsDatabase: calls go through while there is none, and are told so
 // without the password.
 func TestServeGoesOnWithoutItsDatabase(t *testing.T) {
-	s := startServe(t, "--upstream-openai", startModel(t)+"/v1", "--data", t.TempDir(), "--store", "postgres://u:"+storePassword+"@127.0.0.1:1/d?connect_timeout=1")
-	res, err := http.Post(s.openAI+"/chat/completions", "application/json", strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}`))
+	s := startServe(t, "--upstream-openai", startModel(t)+"/v1", "--data", t.TempDir(), "--store", "postgres://u:"+
+		storePassword+"@127.0.0.1:1/d?connect_timeout=1")
+	res, err := http.Post(s.openAI+"/chat/completions", "application/json",
+		strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}`))
 	if err != nil || res.StatusCode != 200 {
 		t.Fatal(res, err)
 	}
@@ -151,7 +154,8 @@ func TestServeGoesOnWithoutItsDatabase(t *testing.T) {
 	}
 	s.end(t)
 	http.DefaultClient.CloseIdleConnections()
-	if log := s.errors.String(); strings.Contains(log, storePassword) || !strings.Contains(log, "THE HISTORY CANNOT BE OPENED") {
+	if log := s.errors.String(); strings.Contains(log, storePassword) ||
+		!strings.Contains(log, "THE HISTORY CANNOT BE OPENED") {
 		t.Error(log)
 	}
 }

@@ -152,7 +152,8 @@ func TestNoReaderOfItsOutputStopsTheServer(t *testing.T) {
 			if c.errOut != nil {
 				errOut = c.errOut(t)
 			}
-			args := []string{"serve", "--listen", address, "--data", t.TempDir(), "--upstream-openai", model, "--upstream-anthropic", model}
+			args := []string{"serve", "--listen", address, "--data", t.TempDir(), "--upstream-openai", model,
+				"--upstream-anthropic", model}
 			if c.events != "" {
 				args = append(args, "--events", c.events)
 			}
@@ -161,7 +162,8 @@ func TestNoReaderOfItsOutputStopsTheServer(t *testing.T) {
 			client := &http.Client{Timeout: tooLong}
 			defer client.CloseIdleConnections()
 			for range 20 {
-				res, err := client.Post("http://"+address+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}`))
+				res, err := client.Post("http://"+address+"/v1/chat/completions", "application/json",
+					strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}`))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -170,7 +172,8 @@ func TestNoReaderOfItsOutputStopsTheServer(t *testing.T) {
 				}
 				res.Body.Close()
 			}
-			if got := awaitHealth(t, address); !strings.Contains(got, `"status":"ok"`) || !strings.Contains(got, c.missing) {
+			if got := awaitHealth(t, address); !strings.Contains(got, `"status":"ok"`) ||
+				!strings.Contains(got, c.missing) {
 				t.Error(got)
 			}
 			client.CloseIdleConnections()
@@ -195,7 +198,8 @@ func TestNoReaderOfItsOutputStopsARun(t *testing.T) {
 	for name, end := range map[string]func(*testing.T) *os.File{"stuck": stuckPipe, "gone": brokenPipe} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := startOriel(t, nil, end(t), "run", "--data", t.TempDir(), "--upstream-openai", model, "--", "sh", "-c", "exit 7")
+			cmd := startOriel(t, nil, end(t), "run", "--data", t.TempDir(), "--upstream-openai", model, "--", "sh",
+				"-c", "exit 7")
 			cmd.Wait()
 			if code := cmd.ProcessState.ExitCode(); code != 7 {
 				t.Errorf("%v", cmd.ProcessState)
@@ -229,7 +233,8 @@ func TestDroppedLogLinesAreReported(t *testing.T) {
 		t.Fatal("nothing was dropped")
 	}
 	for in := bufio.NewScanner(r); in.Scan(); {
-		if line := in.Text(); strings.Contains(line, "level=WARN") && strings.Contains(line, "lines of this log are missing") && strings.Contains(line, "lines=") {
+		if line := in.Text(); strings.Contains(line, "level=WARN") &&
+			strings.Contains(line, "lines of this log are missing") && strings.Contains(line, "lines=") {
 			break
 		}
 	}

@@ -71,7 +71,8 @@ func (s *screenOn) press(keys, shows string) {
 
 func resize(t *testing.T, f *os.File, columns, rows int) {
 	t.Helper()
-	if err := unix.IoctlSetWinsize(int(f.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(columns), Row: uint16(rows)}); err != nil {
+	if err := unix.IoctlSetWinsize(int(f.Fd()), unix.TIOCSWINSZ,
+		&unix.Winsize{Col: uint16(columns), Row: uint16(rows)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -136,7 +137,8 @@ func panickingTop([]string) error {
 	if err != nil {
 		return err
 	}
-	s := &topScreen{model: newTopModel(client.base, 80, 24, term.Style{}), client: client, in: os.Stdin, out: os.Stdout, news: make(chan func(*topModel) topJob, 1)}
+	s := &topScreen{model: newTopModel(client.base, 80, 24, term.Style{}), client: client, in: os.Stdin, out: os.Stdout,
+		news: make(chan func(*topModel) topJob, 1)}
 	s.news <- func(*topModel) topJob { panic("a fault") }
 	return s.run(context.Background())
 }

@@ -47,7 +47,8 @@ func (s *served) talk(t *testing.T, base string, i int) {
 	t.Helper()
 	history := `{"role":"user","content":"Mend the harbour clock \u001b[2J"}`
 	for k := range i {
-		history += fmt.Sprintf(`,{"role":"assistant","content":"Well."},{"role":"user","content":"Step %d. %s"}`, k, strings.Repeat("tide ", 500))
+		history += fmt.Sprintf(`,{"role":"assistant","content":"Well."},{"role":"user","content":"Step %d. %s"}`, k,
+			strings.Repeat("tide ", 500))
 	}
 	body := `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[` + history + `]}`
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/messages", strings.NewReader(body))
@@ -101,7 +102,8 @@ func TestTopPinsAndUndoes(t *testing.T) {
 	ctx := t.Context()
 	m := newTopModel(client.base, 80, 24, term.Style{})
 	m.press(ctx, client, "r")
-	if len(m.calls) != topCalls || m.strip == nil || m.strip.Count != 2*topCalls || m.message == nil || m.message.ID != m.strip.Upto {
+	if len(m.calls) != topCalls || m.strip == nil || m.strip.Count != 2*topCalls || m.message == nil ||
+		m.message.ID != m.strip.Upto {
 		t.Fatalf("%d calls, %+v, %+v", len(m.calls), m.strip, m.message)
 	}
 	m.press(ctx, client, "[")
@@ -150,7 +152,11 @@ func TestTopPinsAndUndoes(t *testing.T) {
 // Scripts get the screen once, or JSON, with a token where the server has tokens.
 func TestTopOnce(t *testing.T) {
 	t.Setenv("ORIEL_TOKEN", "a-token-of-our-own")
-	provider := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Well.", Input: 1} }})
+	provider := httptest.NewServer(
+		&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer {
+			return fakemodel.Answer{Text: "Well.",
+				Input: 1}
+		}})
 	defer provider.Close()
 	s := startServe(t, "--data", t.TempDir(), "--upstream-anthropic", provider.URL)
 	defer s.end(t)
@@ -163,7 +169,8 @@ func TestTopOnce(t *testing.T) {
 		code := run(append([]string{"top", "--url", base}, args...), strings.NewReader(""), &out, &errOut)
 		return out.String(), errOut.String(), code
 	}
-	if out, errOut, code := top("--once"); code != 0 || !strings.Contains(out, "1 call today") || !strings.Contains(out, "Mend the harbour clock") || strings.Contains(out, "\x1b") {
+	if out, errOut, code := top("--once"); code != 0 || !strings.Contains(out, "1 call today") ||
+		!strings.Contains(out, "Mend the harbour clock") || strings.Contains(out, "\x1b") {
 		t.Errorf("%d\n%s%s", code, out, errOut)
 	}
 	out, errOut, code := top("--json")
@@ -171,7 +178,8 @@ func TestTopOnce(t *testing.T) {
 		Overview topOverview
 		Strip    topStrip
 	}
-	if err := json.Unmarshal([]byte(out), &all); err != nil || code != 0 || len(all.Overview.Live) != 1 || all.Strip.Count != 4 {
+	if err := json.Unmarshal([]byte(out), &all); err != nil || code != 0 || len(all.Overview.Live) != 1 ||
+		all.Strip.Count != 4 {
 		t.Errorf("%d, %v: %s%s", code, err, out, errOut)
 	}
 	if _, errOut, code := top(); code != 2 || !strings.Contains(errOut, "--once") {
@@ -192,7 +200,8 @@ func TestTopNamesAServerThatIsNotThere(t *testing.T) {
 		{"127.0.0.1:8780", 2, "give the address that oriel serve prints"},
 	} {
 		var out, errOut bytes.Buffer
-		if code := run([]string{"top", "--once", "--url", c.url}, strings.NewReader(""), &out, &errOut); code != c.code || !strings.Contains(errOut.String(), c.want) {
+		if code := run([]string{"top", "--once", "--url", c.url}, strings.NewReader(""), &out,
+			&errOut); code != c.code || !strings.Contains(errOut.String(), c.want) {
 			t.Errorf("%s: %d, %s", c.url, code, &errOut)
 		}
 	}
@@ -200,16 +209,20 @@ func TestTopNamesAServerThatIsNotThere(t *testing.T) {
 
 func TestAddressesOfServers(t *testing.T) {
 	for given, want := range map[string]string{
-		"http://127.0.0.1:8780": "http://127.0.0.1:8780 ", "http://127.0.0.1:8780/": "http://127.0.0.1:8780 ", "http://h:1/oriel/": "http://h:1 ",
-		"http://h:1/k/abc": "http://h:1 abc", "https://h/k/abc/oriel/": "https://h abc", "http://h:1/oriel/#token=abc": "http://h:1 abc",
-		"http://h:1/?token=abc": "http://h:1 abc", "http://h:1/oriel/?token=a%2Bc": "http://h:1 a+c", "http://h:1/k/abc/oriel/?token=": "http://h:1 abc", "https://h/behind/oriel": "https://h/behind ",
+		"http://127.0.0.1:8780": "http://127.0.0.1:8780 ", "http://127.0.0.1:8780/": "http://127.0.0.1:8780 ",
+		"http://h:1/oriel/": "http://h:1 ",
+		"http://h:1/k/abc":  "http://h:1 abc", "https://h/k/abc/oriel/": "https://h abc",
+		"http://h:1/oriel/#token=abc": "http://h:1 abc",
+		"http://h:1/?token=abc":       "http://h:1 abc", "http://h:1/oriel/?token=a%2Bc": "http://h:1 a+c",
+		"http://h:1/k/abc/oriel/?token=": "http://h:1 abc", "https://h/behind/oriel": "https://h/behind ",
 	} {
 		c, err := newTopClient(given, "")
 		if err != nil || c.base+" "+c.token != want {
 			t.Errorf("%s: %+v, %v", given, c, err)
 		}
 	}
-	if a, b, c := dialed("0.0.0.0:8780"), dialed("[::]:1"), dialed("127.0.0.1:2"); a != "127.0.0.1:8780" || b != "127.0.0.1:1" || c != "127.0.0.1:2" {
+	if a, b, c := dialed("0.0.0.0:8780"), dialed("[::]:1"), dialed("127.0.0.1:2"); a != "127.0.0.1:8780" ||
+		b != "127.0.0.1:1" || c != "127.0.0.1:2" {
 		t.Error(a, b, c)
 	}
 }
@@ -218,7 +231,10 @@ func TestAddressesOfServers(t *testing.T) {
 // character of theirs.
 func TestTopFitsTheTerminal(t *testing.T) {
 	hostile := "\x1b[2J\x07\u202e日本語 " + strings.Repeat("wide 漢字 ", 60)
-	strip := &topStrip{Conversation: "c", Call: 3, Calls: 4, Count: 30_000, Upto: 29_990, Came: 1 << 20, Sent: 9000, Budget: 10_000, Plan: "p3", Kinds: strings.Repeat("uatc", 7500), Verdicts: []topVerdict{{1, 20_000, "fold"}, {20_001, 20_100, "mask"}, {-4, 1 << 40, "odd"}}, Pinned: []int{3, -1, 1 << 40}}
+	strip := &topStrip{Conversation: "c", Call: 3, Calls: 4, Count: 30_000, Upto: 29_990, Came: 1 << 20, Sent: 9000,
+		Budget: 10_000, Plan: "p3", Kinds: strings.Repeat("uatc", 7500),
+		Verdicts: []topVerdict{{1, 20_000, "fold"}, {20_001, 20_100, "mask"}, {-4, 1 << 40, "odd"}},
+		Pinned:   []int{3, -1, 1 << 40}}
 	for i := range 29_000 {
 		strip.Tokens = append(strip.Tokens, i)
 	}
@@ -248,7 +264,9 @@ func TestTopFitsTheTerminal(t *testing.T) {
 			m.overview = &topOverview{Version: hostile, Profile: hostile}
 			check("no calls")
 			for i := range 20 {
-				m.overview.Live = append(m.overview.Live, topCall{ID: fmt.Sprint(i), Conversation: hostile, Title: hostile, Model: hostile, Plan: hostile, Came: 1 << 30, Sent: 1 << 20, Cost: 12345.678, MS: 1e7})
+				m.overview.Live = append(m.overview.Live, topCall{ID: fmt.Sprint(i), Conversation: hostile,
+					Title: hostile, Model: hostile, Plan: hostile, Came: 1 << 30, Sent: 1 << 20, Cost: 12345.678,
+					MS: 1e7})
 			}
 			m.overview.Live[3].Error = hostile
 			m.overview.Unread = make([]topUnread, 3)
@@ -258,7 +276,8 @@ func TestTopFitsTheTerminal(t *testing.T) {
 			m.list()
 			m.strip, m.cursor = strip, 1
 			m.message = &topMessage{ID: 1, By: hostile, Tokens: 1 << 20, Verdict: "mask", Reason: hostile, Pinned: true}
-			m.message.Parts = append(m.message.Parts, struct{ Kind, Text, Name, Media string }{Kind: "call", Name: hostile, Text: hostile})
+			m.message.Parts = append(m.message.Parts, struct{ Kind, Text, Name, Media string }{Kind: "call",
+				Name: hostile, Text: hostile})
 			check("calls")
 			m.selected, m.cursor, m.gone, m.note = "19", 30_000, "", hostile
 			check("the last ones")
@@ -293,7 +312,8 @@ func FuzzKeys(f *testing.F) {
 	f.Add("\x1b[A\x1b[")
 	f.Fuzz(func(t *testing.T, text string) {
 		m := newTopModel("http://h", 80, 24, term.Style{})
-		m.overview, m.strip, m.cursor = &topOverview{Live: []topCall{{ID: "1"}, {ID: "2"}}}, &topStrip{Count: 9, Upto: 8, Verdicts: []topVerdict{{2, 5, "fold"}}}, 3
+		m.overview, m.strip, m.cursor = &topOverview{Live: []topCall{{ID: "1"}, {ID: "2"}}},
+			&topStrip{Count: 9, Upto: 8, Verdicts: []topVerdict{{2, 5, "fold"}}}, 3
 		m.list()
 		term.ReadKeys(strings.NewReader(text), func(k string) bool {
 			m.key(k)
@@ -308,7 +328,9 @@ func TestTopShowsCallsThatRun(t *testing.T) {
 	for _, width := range []int{80, 120} {
 		m := newTopModel("http://127.0.0.1:8780", width, 24, term.Style{})
 		m.now = func() time.Time { return now.Add(2 * time.Second) }
-		m.overview = &topOverview{got: now, Running: []topCall{{ID: "a", Model: "claude-sonnet-4-5", Began: now.Add(-4 * time.Second), MS: 4000, Came: 130_000, Sent: 48_000}}}
+		m.overview = &topOverview{got: now,
+			Running: []topCall{{ID: "a", Model: "claude-sonnet-4-5", Began: now.Add(-4 * time.Second), MS: 4000,
+				Came: 130_000, Sent: 48_000}}}
 		m.list()
 		screen := strings.Join(m.view(), "\n")
 		for _, want := range []string{"12:41", "a new conversation", "130k", "48.0k", "run 6s"} {

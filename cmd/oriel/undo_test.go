@@ -15,9 +15,12 @@ func TestUndoAsksAboutNewerMessages(t *testing.T) {
 		asks         bool
 		says         string
 	}{
-		{[]int64{24, 25, 26}, []int64{38, 39}, true, "undone p3: messages 24-26 will be held in view until oriel release; messages 38-39 will be left out for them"},
-		{[]int64{24, 25, 30}, []int64{3, 4}, false, "undone p3: messages 24-25,30 will be held in view until oriel release; messages 3-4 will be left out for them"},
-		{[]int64{24}, nil, false, "undone p3: message 24 will be held in view until oriel release; nothing is left out for them"},
+		{[]int64{24, 25, 26}, []int64{38, 39}, true,
+			"undone p3: messages 24-26 will be held in view until oriel release; messages 38-39 will be left out for them"},
+		{[]int64{24, 25, 30}, []int64{3, 4}, false,
+			"undone p3: messages 24-25,30 will be held in view until oriel release; messages 3-4 will be left out for them"},
+		{[]int64{24}, nil, false,
+			"undone p3: message 24 will be held in view until oriel release; nothing is left out for them"},
 		{nil, nil, false, "undone p3: all that it took out is in view, and held until oriel release"},
 	} {
 		u := undoing{report.Undo{Plan: "p3", BackIDs: c.back, LeavesIDs: c.leaves}}
@@ -27,7 +30,8 @@ func TestUndoAsksAboutNewerMessages(t *testing.T) {
 		}
 	}
 	u := undoing{report.Undo{BackIDs: []int64{24, 25}, LeavesIDs: []int64{38}, BackTokens: 1200, LeavesTokens: 900}}
-	if got, want := u.question(), "Messages 24-25 will be restored (1,200 tokens), and message 38 left out (900 tokens), which includes newer ones. Continue?"; got != want {
+	if got, want := u.question(),
+		"Messages 24-25 will be restored (1,200 tokens), and message 38 left out (900 tokens), which includes newer ones. Continue?"; got != want {
 		t.Error(got)
 	}
 }

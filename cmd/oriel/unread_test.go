@@ -18,11 +18,13 @@ import (
 func TestAClientThatIsNotReadIsNamedEverywhere(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }))
 	defer up.Close()
-	s := startServe(t, "--upstream-openai", up.URL+"/v1", "--upstream-anthropic", up.URL, "--data", t.TempDir(), "--token", "0123456789abcdef")
+	s := startServe(t, "--upstream-openai", up.URL+"/v1", "--upstream-anthropic", up.URL, "--data", t.TempDir(),
+		"--token", "0123456789abcdef")
 	defer s.end(t)
 	address, _, _ := strings.Cut(s.anthropic, "/k/")
 	for body, encoding := range map[string]string{"????": "x-odd", "this is not JSON": ""} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/k/0123456789abcdef/v1/messages", strings.NewReader(body))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/k/0123456789abcdef/v1/messages",
+			strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,9 +51,12 @@ func TestAClientThatIsNotReadIsNamedEverywhere(t *testing.T) {
 	screen := strings.Join(m.view(), "\n")
 	var doctor, errs bytes.Buffer
 	t.Setenv("ORIEL_TOKEN", "0123456789abcdef")
-	run([]string{"doctor", "--health", "--listen", strings.TrimPrefix(address, "http://")}, strings.NewReader(""), &doctor, &errs)
-	for where, text := range map[string]string{"top": screen, "doctor": doctor.String() + errs.String(), "log": s.errors.String()} {
-		for _, want := range []string{"odd-agent/7", "/v1/messages", "unreadable content encoding", "the body cannot be read"} {
+	run([]string{"doctor", "--health", "--listen", strings.TrimPrefix(address, "http://")}, strings.NewReader(""),
+		&doctor, &errs)
+	for where, text := range map[string]string{"top": screen, "doctor": doctor.String() + errs.String(),
+		"log": s.errors.String()} {
+		for _, want := range []string{"odd-agent/7", "/v1/messages", "unreadable content encoding",
+			"the body cannot be read"} {
 			if !strings.Contains(text, want) && (where != "top" || want == "odd-agent/7") {
 				t.Errorf("%s has no %q:\n%s", where, want, text)
 			}

@@ -16,7 +16,8 @@ func TestCommandsUpgradeAHistory(t *testing.T) {
 			dir := talks(t)
 			makeOlder(t, dir)
 			code, out, errOut := command(t, append(args, "--data", dir)...)
-			if strings.Contains(out+errOut, "version") && args[0] != "doctor" || strings.Contains(out, "must be") || code != 0 && args[0] != "doctor" {
+			if strings.Contains(out+errOut, "version") && args[0] != "doctor" || strings.Contains(out, "must be") ||
+				code != 0 && args[0] != "doctor" {
 				t.Errorf("exit %d: %s%s", code, out, errOut)
 			}
 		})
@@ -36,7 +37,8 @@ func TestAHistoryThatCannotBeUpgradedIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(dir, 0o700)
-	if code, _, errOut := command(t, "conversations", "--data", dir); code != 1 || !strings.Contains(errOut, "of an older version: 1, which must be upgraded to 3") {
+	if code, _, errOut := command(t, "conversations", "--data", dir); code != 1 ||
+		!strings.Contains(errOut, "of an older version: 1, which must be upgraded to 3") {
 		t.Errorf("exit %d: %s", code, errOut)
 	}
 }

@@ -69,7 +69,8 @@ func TestVerifyTellsWhatItFoundWhereverAPageIsBroken(t *testing.T) {
 		if err := json.Unmarshal([]byte(printed), &result); err != nil {
 			t.Fatal(err)
 		}
-		if code != 1 || result.OK || result.Found == 0 && result.Error == "" || len(result.Problems) != min(result.Found, maxShown) {
+		if code != 1 || result.OK || result.Found == 0 && result.Error == "" ||
+			len(result.Problems) != min(result.Found, maxShown) {
 			t.Errorf("page %d: exit %d: %s", at/page, code, printed)
 		}
 		if got := strings.Count(out, "\n"); got != len(result.Problems) {
@@ -87,15 +88,20 @@ func TestVerifyTellsWhatItFoundWhereverAPageIsBroken(t *testing.T) {
 func TestVerifyTellsProblemsBesideAnError(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		var out bytes.Buffer
-		result := &verified{Found: 1, Problems: []foundProblem{{Conversation: "c", Place: "1:7", What: "its chain is broken"}}}
-		cause := &failure{&sqlite.Error{Op: "read", Path: "oriel.db", Err: timeline.ErrDamaged, Hint: "see what is whole with `oriel verify`"}}
+		result := &verified{Found: 1,
+			Problems: []foundProblem{{Conversation: "c", Place: "1:7", What: "its chain is broken"}}}
+		cause := &failure{&sqlite.Error{Op: "read", Path: "oriel.db", Err: timeline.ErrDamaged,
+			Hint: "see what is whole with `oriel verify`"}}
 		err := tellVerified(&out, result, cause, asJSON)
 		var failed *failure
-		if !errors.As(err, &failed) || !errors.Is(err, timeline.ErrDamaged) || strings.Contains(err.Error(), "oriel verify") ||
-			!strings.Contains(err.Error(), "1 thing is wrong") || !strings.Contains(err.Error(), "not everything could be checked") {
+		if !errors.As(err, &failed) || !errors.Is(err, timeline.ErrDamaged) ||
+			strings.Contains(err.Error(), "oriel verify") ||
+			!strings.Contains(err.Error(), "1 thing is wrong") ||
+			!strings.Contains(err.Error(), "not everything could be checked") {
 			t.Errorf("json %v: %v", asJSON, err)
 		}
-		if !strings.Contains(out.String(), "its chain is broken") || asJSON && !strings.Contains(out.String(), `"error":"read oriel.db: `) {
+		if !strings.Contains(out.String(), "its chain is broken") ||
+			asJSON && !strings.Contains(out.String(), `"error":"read oriel.db: `) {
 			t.Errorf("json %v: %s", asJSON, out.String())
 		}
 	}

@@ -54,7 +54,8 @@ func TestVectorIsTheSameBitByBitInAnyBatch(t *testing.T) {
 				}
 				for j, v := range vectorsOf(t, m, batch) {
 					if i := order[j]; !slices.Equal(v, alone[i]) {
-						t.Fatalf("%.60q: cosine %.7f between alone and one of %d", texts[i], cosine(v, alone[i]), len(batch))
+						t.Fatalf("%.60q: cosine %.7f between alone and one of %d", texts[i], cosine(v, alone[i]),
+							len(batch))
 					}
 				}
 			}
@@ -84,7 +85,8 @@ func TestAnyStringHasAVectorOfLengthOne(t *testing.T) {
 	m := open(t, Options{})
 	texts := []string{
 		"", " ", "\n\t \u00a0\u3000", "\x00", "\xff\xfe", "caf\xc3", "a", "…", "👩‍👩‍👧‍👦", "[CLS]", "[PAD] [MASK]",
-		strings.Repeat("x", 10<<20), strings.Repeat("word ", 2<<20), strings.Repeat("\xff", 1<<20), strings.Repeat("\u0301", 1<<20),
+		strings.Repeat("x", 10<<20), strings.Repeat("word ", 2<<20), strings.Repeat("\xff", 1<<20),
+		strings.Repeat("\u0301", 1<<20),
 	}
 	vectors := vectorsOf(t, m, texts)
 	for i, v := range vectors {
@@ -143,7 +145,8 @@ func TestEndedContextStopsABatch(t *testing.T) {
 			cancel()
 		}
 	}
-	if _, err := one.Embed(ctx, slices.Repeat([]string{strings.Repeat("a long text ", 100)}, 20)); !errors.Is(err, context.Canceled) {
+	if _, err := one.Embed(ctx, slices.Repeat([]string{strings.Repeat("a long text ", 100)}, 20)); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if begun != 1 {
@@ -282,7 +285,8 @@ func TestCallsAllocateNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	texts := slices.Repeat([]string{"a short text", "Ein längerer Text, with cafés and 漢字, " + strings.Repeat("and so on ", 30)}, 8)
+	texts := slices.Repeat([]string{"a short text", "Ein längerer Text, with cafés and 漢字, " +
+		strings.Repeat("and so on ", 30)}, 8)
 	for _, threads := range []int{1, 2} {
 		m := open(t, Options{Threads: threads})
 		dst := make([]float32, len(texts)*width)

@@ -64,7 +64,8 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		{"base64 without padding", v(`{"index":0,"embedding":"AACAPw"}`), 1, ""},
 
 		{"too few", v(`{"index":0,"embedding":[1]}`), 2, "1 vectors for 2 texts"},
-		{"too many", v(`{"index":0,"embedding":[1]}`, `{"index":1,"embedding":[1]}`), 1, "more than 1 vectors for 1 texts"},
+		{"too many", v(`{"index":0,"embedding":[1]}`, `{"index":1,"embedding":[1]}`), 1,
+			"more than 1 vectors for 1 texts"},
 		{"none", `{"object":"","data":null,"model":"","usage":{}}`, 1, "0 vectors for 1 texts"},
 		{"something else", `{"models":[]}`, 1, "0 vectors for 1 texts"},
 		{"a list of lists", `[[1,2]]`, 1, "cannot unmarshal array"},
@@ -72,8 +73,10 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		{"index too large", v(`{"index":0,"embedding":[1]}`, `{"index":2,"embedding":[1]}`), 2, "index 2 for 2 texts"},
 		{"index below 0", v(`{"index":-1,"embedding":[1]}`), 1, "index -1 for 1 texts"},
 		{"no index", v(`{"index":0,"embedding":[1]}`, `{"embedding":[1]}`), 2, "place 1 has no index"},
-		{"index is null", v(`{"index":null,"embedding":[1]}`, `{"index":1,"embedding":[1]}`), 2, "place 0 has no index"},
-		{"different lengths", v(`{"index":0,"embedding":[1]}`, `{"index":1,"embedding":[1,2]}`), 2, "vector 1 has 2 dimensions, others have 1"},
+		{"index is null", v(`{"index":null,"embedding":[1]}`, `{"index":1,"embedding":[1]}`), 2,
+			"place 0 has no index"},
+		{"different lengths", v(`{"index":0,"embedding":[1]}`, `{"index":1,"embedding":[1,2]}`), 2,
+			"vector 1 has 2 dimensions, others have 1"},
 		{"empty", v(`{"index":0,"embedding":[]}`), 1, "vector 0 is empty"},
 		{"null", v(`{"index":0,"embedding":null}`), 1, "vector 0 is empty"},
 		{"missing", v(`{"index":0}`), 1, "vector 0 is empty"},
@@ -112,7 +115,8 @@ func TestWhatIsNoAnswer(t *testing.T) {
 }
 
 func TestOrderIsThatOfIndexes(t *testing.T) {
-	vectors, err := parse([]byte(`{"data":[{"index":2,"embedding":[0,0,2]},{"index":0,"embedding":[9,0,0]},{"index":1,"embedding":[0,1,0]}]}`), 3)
+	vectors, err := parse(
+		[]byte(`{"data":[{"index":2,"embedding":[0,0,2]},{"index":0,"embedding":[9,0,0]},{"index":1,"embedding":[0,1,0]}]}`), 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,8 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 	} {
 		_, err := remote.New(o)
 		var e *remote.Error
-		if !errors.As(err, &e) || !errors.Is(err, remote.ErrConfig) || e.Hint == "" || strings.Contains(err.Error(), "hunter2") {
+		if !errors.As(err, &e) || !errors.Is(err, remote.ErrConfig) || e.Hint == "" ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -42,8 +43,10 @@ func TestNameTellsModelServerAndDimensions(t *testing.T) {
 		o    remote.Options
 		want string
 	}{
-		{remote.Options{BaseURL: "https://API.openai.com:443/v1/", Model: "text-embedding-3-small", Dimensions: 256}, "remote/text-embedding-3-small@api.openai.com/v1#256"},
-		{remote.Options{BaseURL: "http://127.0.0.1:11434/v1", Model: "nomic-embed-text:latest"}, "remote/nomic-embed-text:latest@127.0.0.1:11434/v1"},
+		{remote.Options{BaseURL: "https://API.openai.com:443/v1/", Model: "text-embedding-3-small", Dimensions: 256},
+			"remote/text-embedding-3-small@api.openai.com/v1#256"},
+		{remote.Options{BaseURL: "http://127.0.0.1:11434/v1", Model: "nomic-embed-text:latest"},
+			"remote/nomic-embed-text:latest@127.0.0.1:11434/v1"},
 		{remote.Options{BaseURL: "http://127.0.0.1:80", Model: "BAAI/bge-m3"}, "remote/BAAI/bge-m3@127.0.0.1/v1"},
 		{remote.Options{BaseURL: "http://127.0.0.1/a@b", Model: "m@x"}, "remote/m@x@127.0.0.1/a%40b"},
 		{remote.Options{BaseURL: "http://127.0.0.1/v1", Model: "m", Server: "desk"}, "remote/m@desk"},
@@ -56,7 +59,8 @@ func TestNameTellsModelServerAndDimensions(t *testing.T) {
 }
 
 func TestAddressMayEndWithASlash(t *testing.T) {
-	m := serve(t, func(w http.ResponseWriter, r *http.Request) { readAsked(t, r); sends(200, one)(w, r) }, func(o *remote.Options) { o.BaseURL += "/" })
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) { readAsked(t, r); sends(200, one)(w, r) },
+		func(o *remote.Options) { o.BaseURL += "/" })
 	vectors, err := m.Embed(t.Context(), []string{"a"})
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,8 @@ func echo(t *testing.T, requests *[]asked) http.HandlerFunc {
 		*requests = append(*requests, a)
 		var data []string
 		for i, text := range a.Input {
-			data = append([]string{fmt.Sprintf(`{"object":"embedding","index":%d,"embedding":[1,%d]}`, i, len(text))}, data...)
+			data = append([]string{fmt.Sprintf(`{"object":"embedding","index":%d,"embedding":[1,%d]}`, i, len(text))},
+				data...)
 		}
 		fmt.Fprintf(w, `{"object":"list","data":[%s],"model":"m"}`, strings.Join(data, ","))
 	}
@@ -136,7 +137,8 @@ func TestAModelThatChangesUnderItsNameIsNoticed(t *testing.T) {
 		sends(200, `{"data":[{"index":0,"embedding":[1,2,3]}]}`)(w, r)
 	}, func(o *remote.Options) { o.Batch = 1 })
 	e := fault(t, m, "a", "b") // of one call
-	if !errors.Is(e, remote.ErrAnswer) || !strings.Contains(e.Error(), "3 dimensions, those before had 2") || e.First != 1 || e.Last != 1 {
+	if !errors.Is(e, remote.ErrAnswer) || !strings.Contains(e.Error(), "3 dimensions, those before had 2") ||
+		e.First != 1 || e.Last != 1 {
 		t.Error(e)
 	}
 	if e := fault(t, m, "b"); !errors.Is(e, remote.ErrAnswer) { // of another
@@ -152,28 +154,42 @@ func TestErrorsSayWhatTheServerSaidAndWhatToDo(t *testing.T) {
 		is     error
 		want   []string
 	}{
-		{"openai: too long", 400, file(t, "openai_long.json"), remote.ErrTooLong, []string{"status 400", "maximum context length is 8192 tokens", "give shorter texts"}},
-		{"ollama: too long", 400, file(t, "ollama_long.json"), remote.ErrTooLong, []string{"exceeds the context length", "give shorter texts"}},
-		{"vllm: too long", 400, file(t, "vllm_error.json"), remote.ErrTooLong, []string{"maximum context length is 512", "give shorter texts"}},
-		{"llama.cpp: too long", 500, file(t, "llamacpp_long.json"), remote.ErrTooLong, []string{"physical batch size", "--ubatch-size"}},
-		{"old ollama", 404, `{"error":"model \"m\" not found, try pulling it first"}`, remote.ErrRefused, []string{`model "m" not found`, "check the address"}},
-		{"no embeddings", 501, `{"error":{"code":501,"message":"This server does not support embeddings."}}`, remote.ErrRefused, []string{"does not support embeddings", "--embeddings"}},
-		{"no key", 401, `{"error":{"message":"You didn't provide an API key."}}`, remote.ErrRefused, []string{"set the key"}},
-		{"no credit", 429, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`, remote.ErrRefused, []string{"no credit left"}},
-		{"batch", 422, `{"message":"batch size 64 > maximum allowed batch size 32","type":"Validation"}`, remote.ErrRefused, []string{"lower Batch"}},
-		{"dimensions", 400, `{"error":{"message":"Model does not support matryoshka representation"}}`, remote.ErrRefused, []string{"leave Dimensions at 0"}},
-		{"fastapi", 422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, remote.ErrRefused, []string{"field required"}},
-		{"a page", 403, "<html>\n\n<title>Forbidden</title>\x00\x1b[31m\xff", remote.ErrRefused, []string{"<html> <title>Forbidden</title> [31m\ufffd"}},
+		{"openai: too long", 400, file(t, "openai_long.json"), remote.ErrTooLong,
+			[]string{"status 400", "maximum context length is 8192 tokens", "give shorter texts"}},
+		{"ollama: too long", 400, file(t, "ollama_long.json"), remote.ErrTooLong,
+			[]string{"exceeds the context length", "give shorter texts"}},
+		{"vllm: too long", 400, file(t, "vllm_error.json"), remote.ErrTooLong,
+			[]string{"maximum context length is 512", "give shorter texts"}},
+		{"llama.cpp: too long", 500, file(t, "llamacpp_long.json"), remote.ErrTooLong,
+			[]string{"physical batch size", "--ubatch-size"}},
+		{"old ollama", 404, `{"error":"model \"m\" not found, try pulling it first"}`, remote.ErrRefused,
+			[]string{`model "m" not found`, "check the address"}},
+		{"no embeddings", 501, `{"error":{"code":501,"message":"This server does not support embeddings."}}`,
+			remote.ErrRefused, []string{"does not support embeddings", "--embeddings"}},
+		{"no key", 401, `{"error":{"message":"You didn't provide an API key."}}`, remote.ErrRefused,
+			[]string{"set the key"}},
+		{"no credit", 429, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`,
+			remote.ErrRefused, []string{"no credit left"}},
+		{"batch", 422, `{"message":"batch size 64 > maximum allowed batch size 32","type":"Validation"}`,
+			remote.ErrRefused, []string{"lower Batch"}},
+		{"dimensions", 400, `{"error":{"message":"Model does not support matryoshka representation"}}`,
+			remote.ErrRefused, []string{"leave Dimensions at 0"}},
+		{"fastapi", 422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, remote.ErrRefused,
+			[]string{"field required"}},
+		{"a page", 403, "<html>\n\n<title>Forbidden</title>\x00\x1b[31m\xff", remote.ErrRefused,
+			[]string{"<html> <title>Forbidden</title> [31m\ufffd"}},
 		{"a redirect", 301, ``, remote.ErrRefused, []string{"redirects are not followed"}},
 		{"no content", 204, ``, remote.ErrAnswer, []string{"status 204"}},
-		{"an error with status 200", 200, `{"error":{"message":"no provider"}}`, remote.ErrAnswer, []string{"no provider"}},
+		{"an error with status 200", 200, `{"error":{"message":"no provider"}}`, remote.ErrAnswer,
+			[]string{"no provider"}},
 		{"not JSON", 200, `hello`, remote.ErrAnswer, []string{"invalid character 'h'", "is this the address of"}},
 		{"one too few", 200, one, remote.ErrAnswer, []string{"1 vectors for 2 texts"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var calls atomic.Int32
 			handler := sends(c.status, c.body)
-			m := serve(t, func(w http.ResponseWriter, r *http.Request) { calls.Add(1); handler(w, r) }, func(o *remote.Options) { o.Retries = 3 })
+			m := serve(t, func(w http.ResponseWriter, r *http.Request) { calls.Add(1); handler(w, r) },
+				func(o *remote.Options) { o.Retries = 3 })
 			e := fault(t, m, "a", "b")
 			if !errors.Is(e, c.is) || c.is == remote.ErrRefused && errors.Is(e, remote.ErrTooLong) {
 				t.Errorf("%v is not %v", e, c.is)

@@ -32,7 +32,8 @@ func readAsked(t *testing.T, r *http.Request) (a asked) {
 	if err == nil {
 		err = json.Unmarshal(raw, &a)
 	}
-	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/embeddings" || r.Header.Get("Content-Type") != "application/json" {
+	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/embeddings" ||
+		r.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s %s (%s) %q: %v", r.Method, r.URL, r.Header.Get("Content-Type"), raw, err)
 	}
 	return a

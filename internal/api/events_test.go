@@ -46,7 +46,8 @@ func (w *world) listen(tenant, query string, header ...string) (next func() sent
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { resp.Body.Close() })
-	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || !strings.HasPrefix(kind, "text/event-stream") {
+	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 ||
+		!strings.HasPrefix(kind, "text/event-stream") {
 		w.t.Fatalf("%d %s", resp.StatusCode, kind)
 	}
 	lines := bufio.NewScanner(resp.Body)
@@ -88,7 +89,8 @@ func TestEventsAreStreamed(t *testing.T) {
 	for kinds["call"] < 13 {
 		e := ann()
 		var data oriel.Event
-		if err := json.Unmarshal([]byte(e.data), &data); err != nil || data.Kind != e.kind || data.Conversation != "settle" {
+		if err := json.Unmarshal([]byte(e.data), &data); err != nil || data.Kind != e.kind ||
+			data.Conversation != "settle" {
 			t.Fatalf("ann got %+v: %v", e, err)
 		}
 		if first.id == "" {
@@ -163,7 +165,8 @@ func TestAStreamTellsNothingOfOthers(t *testing.T) {
 	for i, want := range []string{"the server's log has the cause", "the server's log has the cause", own} {
 		e := all()
 		var data oriel.Event
-		if err := json.Unmarshal([]byte(e.data), &data); err != nil || e.id != fmt.Sprint(i+1) || data.Error != want || data.Reason != "store" {
+		if err := json.Unmarshal([]byte(e.data), &data); err != nil || e.id != fmt.Sprint(i+1) || data.Error != want ||
+			data.Reason != "store" {
 			t.Errorf("event %d is %+v: %v", i+1, e, err)
 		}
 	}

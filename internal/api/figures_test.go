@@ -23,11 +23,14 @@ func TestTheOverviewIsTheSumOfTheDay(t *testing.T) {
 	w.talk(timeline.Local, "other", 2, nil)
 	w.talk("ann", "secret", 3, nil)
 	raw := []byte(`{"role":"user","content":"It came by no call."}`)
-	if _, err := w.store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "imported", Now: time.Now(), Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatOpenAI, Role: "user", Time: noon}}}); err != nil {
+	if _, err := w.store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "imported", Now: time.Now(),
+		Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatOpenAI,
+			Role: "user", Time: noon}}}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		w.hub.Publish(oriel.Event{Kind: oriel.EventOpen, Reason: "find", Error: errors.New("read page " + fmt.Sprint(100*i) + ` of "x": too slow`).Error()})
+		w.hub.Publish(oriel.Event{Kind: oriel.EventOpen, Reason: "find",
+			Error: errors.New("read page " + fmt.Sprint(100*i) + ` of "x": too slow`).Error()})
 	}
 	var o struct {
 		Today struct {
@@ -61,7 +64,8 @@ func TestTheOverviewIsTheSumOfTheDay(t *testing.T) {
 	var total struct{ Total usage.Row }
 	w.get("usage?since=today", &total)
 	r := total.Total
-	if o.Today.Calls != 16 || o.Today.Calls != r.Calls || o.Today.Tokens.Sent != r.Input || o.Today.Tokens.Output != 16*20 || o.Today.Money.Cost != r.Cost || r.Cost == 0 ||
+	if o.Today.Calls != 16 || o.Today.Calls != r.Calls || o.Today.Tokens.Sent != r.Input ||
+		o.Today.Tokens.Output != 16*20 || o.Today.Money.Cost != r.Cost || r.Cost == 0 ||
 		o.Today.Tokens.Without != r.Input+r.LeftOut || o.Today.Tokens.LeftOut == 0 {
 		t.Errorf("today %+v, usage %+v", o.Today, r)
 	}
@@ -72,13 +76,15 @@ func TestTheOverviewIsTheSumOfTheDay(t *testing.T) {
 	if o.Conversations.Count != 3 || o.Conversations.Active != 2 || o.Store.Messages != 33 {
 		t.Errorf("conversations %+v, %d messages", o.Conversations, o.Store.Messages)
 	}
-	if f := o.FailOpen; f.Total != 3 || len(f.Reasons) != 1 || f.Reasons[0].Count != 3 || f.Reasons[0].Reason != `find: read page N of "…": too slow` {
+	if f := o.FailOpen; f.Total != 3 || len(f.Reasons) != 1 || f.Reasons[0].Count != 3 ||
+		f.Reasons[0].Reason != `find: read page N of "…": too slow` {
 		t.Errorf("fail-open %+v", f)
 	}
 	if c := o.Calibration; c.Calls != 16 || c.Error <= 0 || len(c.Models) != 1 {
 		t.Errorf("calibration %+v", c)
 	}
-	if len(o.Live) != 16 || o.Live[0].Conversation != "other" || o.Live[0].Call != 2 || !strings.HasPrefix(o.Live[0].Title, "Question 0 of other") {
+	if len(o.Live) != 16 || o.Live[0].Conversation != "other" || o.Live[0].Call != 2 ||
+		!strings.HasPrefix(o.Live[0].Title, "Question 0 of other") {
 		t.Errorf("live %+v", o.Live)
 	}
 }
@@ -88,8 +94,11 @@ func TestTheOverviewIsTheSumOfTheDay(t *testing.T) {
 func TestImportedSessionsHaveTheirOwnFigures(t *testing.T) {
 	w := newWorld(t, nil)
 	for i, model := range []string{"claude-opus-4-5", "house-model"} {
-		raw := fmt.Appendf(nil, `{"type":"assistant","message":{"role":"assistant","id":"m1","model":%q,"content":[{"type":"text","text":"It is done."}],"usage":{"input_tokens":1000,"cache_read_input_tokens":20000,"output_tokens":400}}}`, model)
-		if _, err := w.store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: fmt.Sprint("imported", i), Now: noon, Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatClaudeCode, Role: "assistant", Time: noon}}}); err != nil {
+		raw := fmt.Appendf(nil,
+			`{"type":"assistant","message":{"role":"assistant","id":"m1","model":%q,"content":[{"type":"text","text":"It is done."}],"usage":{"input_tokens":1000,"cache_read_input_tokens":20000,"output_tokens":400}}}`, model)
+		if _, err := w.store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: fmt.Sprint("imported", i),
+			Now: noon, Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw,
+				Format: timeline.FormatClaudeCode, Role: "assistant", Time: noon}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +121,8 @@ func TestImportedSessionsHaveTheirOwnFigures(t *testing.T) {
 			Unknown                 []string `json:"unknown_models"`
 		}
 		w.get("conversations/"+list[i].Name, &c)
-		if c.Calls != 0 || c.Imported != 1 || c.Tokens != a.Tokens || c.Tokens == 0 || c.Model != a.Model || c.Cost != a.Cost || c.Without != a.Cost || strings.Join(c.Unknown, " ") != strings.Join(a.Unpriced, " ") {
+		if c.Calls != 0 || c.Imported != 1 || c.Tokens != a.Tokens || c.Tokens == 0 || c.Model != a.Model ||
+			c.Cost != a.Cost || c.Without != a.Cost || strings.Join(c.Unknown, " ") != strings.Join(a.Unpriced, " ") {
 			t.Errorf("%+v, want %+v", c, a)
 		}
 		if known := a.Model == "claude-opus-4-5"; known != (c.Cost > 0) || known != (len(c.Unknown) == 0) {
@@ -129,7 +139,8 @@ func TestFiguresDoNotDependOnWhatIsRemembered(t *testing.T) {
 		messages = w.talk(timeline.Local, "settle", 5, messages)
 		w.talk(timeline.Local, "other", 1, nil)
 		fresh := newWorld(t, w.store)
-		for _, path := range []string{"usage?by=hour", "usage?by=conversation", "usage?by=model", "conversations", "composition", "conversations/settle/strip", "conversations/settle/calls"} {
+		for _, path := range []string{"usage?by=hour", "usage?by=conversation", "usage?by=model", "conversations",
+			"composition", "conversations/settle/strip", "conversations/settle/calls"} {
 			old, now := w.do("GET", path, ""), fresh.do("GET", path, "")
 			if diff := cmp.Diff(string(now.body), string(old.body)); diff != "" || now.status != 200 {
 				t.Fatalf("%s, %d (-new +old):\n%s", path, now.status, diff)
@@ -150,15 +161,19 @@ func TestTheCompositionOfADayAddsUp(t *testing.T) {
 		tokens, cost, share = tokens+k.Tokens, cost+k.Cost, share+k.Share
 		kinds[k.Kind] += k.Tokens
 	}
-	if day.Calls != 16 || day.Read != 16 || tokens != day.Tokens || max(cost-day.Cost, day.Cost-cost) > 1e-4 || share < .999 || share > 1.001 || day.Cost == 0 {
-		t.Errorf("%d of %d calls; %d of %d tokens, %v of %v dollars, share %v", day.Read, day.Calls, tokens, day.Tokens, cost, day.Cost, share)
+	if day.Calls != 16 || day.Read != 16 || tokens != day.Tokens || max(cost-day.Cost, day.Cost-cost) > 1e-4 ||
+		share < .999 || share > 1.001 || day.Cost == 0 {
+		t.Errorf("%d of %d calls; %d of %d tokens, %v of %v dollars, share %v", day.Read, day.Calls, tokens, day.Tokens,
+			cost, day.Cost, share)
 	}
-	for _, k := range []composition.Kind{composition.System, composition.Tools, composition.People, composition.Model, composition.Results} {
+	for _, k := range []composition.Kind{composition.System, composition.Tools, composition.People, composition.Model,
+		composition.Results} {
 		if kinds[k] == 0 {
 			t.Errorf("no tokens of %s in %+v", k, day.Kinds)
 		}
 	}
-	if len(day.Unused) != 1 || day.Unused[0].Name != "mcp__github__search" || day.Unused[0].Server != "github" || day.Unused[0].Calls != 16 || day.Unused[0].Total != 16*day.Unused[0].Tokens || day.Unused[0].Cost <= 0 {
+	if len(day.Unused) != 1 || day.Unused[0].Name != "mcp__github__search" || day.Unused[0].Server != "github" ||
+		day.Unused[0].Calls != 16 || day.Unused[0].Total != 16*day.Unused[0].Tokens || day.Unused[0].Cost <= 0 {
 		t.Errorf("unused %+v", day.Unused)
 	}
 	if len(day.Largest) != 10 || day.Largest[0].Total < day.Largest[9].Total {
@@ -173,6 +188,7 @@ func TestTheCompositionOfADayAddsUp(t *testing.T) {
 	var total struct{ Total usage.Row }
 	w2.get("usage?since=today", &total)
 	if day.Tokens != total.Total.Input || len(day.Largest) == 0 || day.Largest[0].Tokens != call.Largest[0].Tokens {
-		t.Errorf("the day has %d tokens, usage %d; largest %+v and %+v", day.Tokens, total.Total.Input, day.Largest, call.Largest)
+		t.Errorf("the day has %d tokens, usage %d; largest %+v and %+v", day.Tokens, total.Total.Input, day.Largest,
+			call.Largest)
 	}
 }

@@ -34,8 +34,10 @@ func TestBodiesAndAnswersTakeMemory(t *testing.T) {
 	w := newWorld(t, nil)
 	w.talk(timeline.Local, "c", 3, nil)
 	m := &counted{}
-	w.handler = api.New(api.Options{Engine: w.engine, Store: w.store, Hub: w.hub, Memory: func(context.Context) call.Memory { return m }})
-	fit := `{"budget":100000,"body":{"model":"gpt-5","messages":[{"role":"user","content":"` + strings.Repeat("word ", 200_000) + `"}]}}`
+	w.handler = api.New(api.Options{Engine: w.engine, Store: w.store, Hub: w.hub,
+		Memory: func(context.Context) call.Memory { return m }})
+	fit := `{"budget":100000,"body":{"model":"gpt-5","messages":[{"role":"user","content":"` +
+		strings.Repeat("word ", 200_000) + `"}]}}`
 	for _, r := range []struct{ method, path, body string }{
 		{"GET", "conversations/c/export", ""},
 		{"GET", "conversations/c/calls/last/sent", ""},
@@ -47,13 +49,15 @@ func TestBodiesAndAnswersTakeMemory(t *testing.T) {
 		m.limit.Store(0)
 		m.held.Store(0)
 		m.most.Store(0)
-		if a := w.do(r.method, r.path, r.body); a.status != http.StatusServiceUnavailable || !strings.Contains(string(a.body), "memory") {
+		if a := w.do(r.method, r.path, r.body); a.status != http.StatusServiceUnavailable ||
+			!strings.Contains(string(a.body), "memory") {
 			t.Errorf("%s %s without memory: %d %.200s", r.method, r.path, a.status, a.body)
 		}
 		m.limit.Store(64 << 20)
 		a := w.do(r.method, r.path, r.body)
 		if least := int64(len(r.body) + len(a.body)); a.status != http.StatusOK || m.most.Load() < least {
-			t.Errorf("%s %s: %d, took %d bytes, want %d: %.200s", r.method, r.path, a.status, m.most.Load(), least, a.body)
+			t.Errorf("%s %s: %d, took %d bytes, want %d: %.200s", r.method, r.path, a.status, m.most.Load(), least,
+				a.body)
 		}
 	}
 }
@@ -63,7 +67,8 @@ func TestAnAnnouncedBodyTakesNothing(t *testing.T) {
 	w := newWorld(t, nil)
 	m := &counted{}
 	m.limit.Store(64 << 10)
-	handler := api.New(api.Options{Engine: w.engine, Store: w.store, Hub: w.hub, Memory: func(context.Context) call.Memory { return m }})
+	handler := api.New(api.Options{Engine: w.engine, Store: w.store, Hub: w.hub,
+		Memory: func(context.Context) call.Memory { return m }})
 	r := httptest.NewRequest("POST", api.Prefix+"fit", strings.NewReader("{"))
 	r.ContentLength = 60 << 20
 	r.Header.Set("Content-Type", "application/json")

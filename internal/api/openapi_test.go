@@ -108,38 +108,50 @@ func (d *description) conform(t *testing.T, what string, schema json.RawMessage,
 // requests are requests to each operation whose answers must be as described.
 var requests = map[string][]string{
 	"openapi": {"openapi.json"}, "health": {"health"}, "settings": {"settings"}, "models": {"models"},
-	"overview":       {"overview", "overview?zone=Asia/Tokyo"},
-	"usage":          {"usage", "usage?by=hour&since=24h", "usage?by=model", "usage?by=conversation&conversation=settle&zone=Europe/Berlin"},
+	"overview": {"overview", "overview?zone=Asia/Tokyo"},
+	"usage": {"usage", "usage?by=hour&since=24h", "usage?by=model",
+		"usage?by=conversation&conversation=settle&zone=Europe/Berlin"},
 	"dayComposition": {"composition", "composition?since=7d"},
-	"conversations":  {"conversations", "conversations?limit=1", "conversations?search=port", "conversations?project=none"},
-	"conversation":   {"conversations/settle", "conversations/a%2Fb", "conversations/last"},
-	"export":         {"conversations/settle/export", "conversations/imported/export"},
-	"strip":          {"conversations/settle/strip", "conversations/settle/strip?call=3", "conversations/settle/strip?only=verdicts", "conversations/imported/strip"},
-	"messages":       {"conversations/settle/messages", "conversations/settle/messages?from=2&to=9&limit=3", "conversations/imported/messages?call=last"},
-	"message":        {"conversations/settle/messages/2", "conversations/settle/messages/1?call=2", "conversations/imported/messages/1"},
-	"plans":          {"conversations/settle/plans", "conversations/imported/plans"},
-	"plan":           {"conversations/settle/plans/last", "conversations/settle/plans/p1"},
-	"calls":          {"conversations/settle/calls", "conversations/settle/calls?order=asc&limit=2", "conversations/imported/calls"},
-	"call":           {"conversations/settle/calls/1", "conversations/settle/calls/last"},
-	"sent":           {"conversations/settle/calls/last/sent", "conversations/settle/calls/last/sent?body=came"},
-	"composition":    {"conversations/settle/calls/last/composition"},
-	"diff":           {"conversations/settle/calls/last/diff", "conversations/settle/calls/1/diff", "conversations/settle/calls/last/diff?with=came", "conversations/settle/calls/2/diff?with=5"},
-	"pin":            {`conversations/settle/pins {"id":1}`},
-	"unpin":          {"conversations/settle/pins/1"},
-	"setPrivate":     {`conversations/settle/private {"private":false}`},
-	"undo":           {`conversations/settle/undo {"preview":true}`, `conversations/settle/undo {"plan":"p1","preview":true}`, `conversations/settle/undo {"plan":"p1"}`},
-	"release":        {"conversations/settle/release {}", "conversations/settle/release "},
-	"recall":         {`recall {"query":"which port does service 2 listen on?","explain":true}`, `recall {"query":"port","conversation":"settle","scope":"project","mode":"keyword","budget":300,"top":2,"floor":0.2,"explain":true}`},
-	"fit":            {`fit {"body":{"model":"gpt-4o","messages":[{"role":"user","content":"Hello"}]},"budget":8000}`},
-	"events":         nil, // TestEventsAreStreamed
+	"conversations": {"conversations", "conversations?limit=1", "conversations?search=port",
+		"conversations?project=none"},
+	"conversation": {"conversations/settle", "conversations/a%2Fb", "conversations/last"},
+	"export":       {"conversations/settle/export", "conversations/imported/export"},
+	"strip": {"conversations/settle/strip", "conversations/settle/strip?call=3",
+		"conversations/settle/strip?only=verdicts", "conversations/imported/strip"},
+	"messages": {"conversations/settle/messages", "conversations/settle/messages?from=2&to=9&limit=3",
+		"conversations/imported/messages?call=last"},
+	"message": {"conversations/settle/messages/2", "conversations/settle/messages/1?call=2",
+		"conversations/imported/messages/1"},
+	"plans": {"conversations/settle/plans", "conversations/imported/plans"},
+	"plan":  {"conversations/settle/plans/last", "conversations/settle/plans/p1"},
+	"calls": {"conversations/settle/calls", "conversations/settle/calls?order=asc&limit=2",
+		"conversations/imported/calls"},
+	"call":        {"conversations/settle/calls/1", "conversations/settle/calls/last"},
+	"sent":        {"conversations/settle/calls/last/sent", "conversations/settle/calls/last/sent?body=came"},
+	"composition": {"conversations/settle/calls/last/composition"},
+	"diff": {"conversations/settle/calls/last/diff", "conversations/settle/calls/1/diff",
+		"conversations/settle/calls/last/diff?with=came", "conversations/settle/calls/2/diff?with=5"},
+	"pin":        {`conversations/settle/pins {"id":1}`},
+	"unpin":      {"conversations/settle/pins/1"},
+	"setPrivate": {`conversations/settle/private {"private":false}`},
+	"undo": {`conversations/settle/undo {"preview":true}`,
+		`conversations/settle/undo {"plan":"p1","preview":true}`, `conversations/settle/undo {"plan":"p1"}`},
+	"release": {"conversations/settle/release {}", "conversations/settle/release "},
+	"recall": {`recall {"query":"which port does service 2 listen on?","explain":true}`,
+		`recall {"query":"port","conversation":"settle","scope":"project","mode":"keyword","budget":300,"top":2,"floor":0.2,"explain":true}`},
+	"fit":    {`fit {"body":{"model":"gpt-4o","messages":[{"role":"user","content":"Hello"}]},"budget":8000}`},
+	"events": nil, // TestEventsAreStreamed
 }
 
 // addImported adds a conversation that came by no call.
 func (w *world) addImported() {
 	w.t.Helper()
 	change := timeline.Change{Conversation: "imported", Now: noon}
-	for _, m := range []string{`{"role":"user","content":"Which picture?"}`, `{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aGVsbG8gd29ybGQ="}}]}`, `not JSON at all`} {
-		change.Messages = append(change.Messages, timeline.Message{Identity: timeline.HashOf([]byte(m)), Raw: []byte(m), Format: timeline.FormatOpenAI, Role: "user", Time: noon})
+	for _, m := range []string{`{"role":"user","content":"Which picture?"}`,
+		`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aGVsbG8gd29ybGQ="}}]}`,
+		`not JSON at all`} {
+		change.Messages = append(change.Messages, timeline.Message{Identity: timeline.HashOf([]byte(m)), Raw: []byte(m),
+			Format: timeline.FormatOpenAI, Role: "user", Time: noon})
 	}
 	if _, err := w.store.Apply(w.t.Context(), timeline.Local, change); err != nil {
 		w.t.Fatal(err)
@@ -214,7 +226,8 @@ func TestTheDescriptionHasAllRoutesAndNoOthers(t *testing.T) {
 				}
 			}
 			slices.Sort(query)
-			described = append(described, fmt.Sprintf("%s %s %v body:%t", strings.ToUpper(method), strings.TrimPrefix(path, "/"), query, o.RequestBody != nil))
+			described = append(described, fmt.Sprintf("%s %s %v body:%t", strings.ToUpper(method),
+				strings.TrimPrefix(path, "/"), query, o.RequestBody != nil))
 		}
 	}
 	slices.Sort(described)
@@ -229,7 +242,8 @@ func TestTheDescriptionHasAllRoutesAndNoOthers(t *testing.T) {
 			AdditionalProperties *bool
 			Description          string
 		}
-		if err := json.Unmarshal(d.Components.Schemas[name], &o); err != nil || o.AdditionalProperties == nil || *o.AdditionalProperties || o.Description == "" {
+		if err := json.Unmarshal(d.Components.Schemas[name], &o); err != nil || o.AdditionalProperties == nil ||
+			*o.AdditionalProperties || o.Description == "" {
 			t.Errorf("schema %s allows members that are not described, or is not described itself: %v", name, err)
 		}
 	}
@@ -292,12 +306,16 @@ func TestErrorsAreProblemsWithAHint(t *testing.T) {
 		{400, "POST", "fit", `{"body":{"messages":[]},"pins":[null]}`, `"pins"`},
 		{400, "POST", "fit", `{"body":{"messages":[{"role":"user","content":"x"}]},"pins":[7]}`, "7"},
 		{400, "POST", "fit", `{"body":{"messages":[{"role":"user","content":"x"}]},"policy":"best"}`, "best"},
-		{422, "POST", "fit", `{"body":{"model":"gpt-4o","messages":[{"role":"user","content":"Hello, it is me again"}]},"budget":1}`, "1"},
+		{422, "POST", "fit",
+			`{"body":{"model":"gpt-4o","messages":[{"role":"user","content":"Hello, it is me again"}]},"budget":1}`,
+			"1"},
 		{400, "GET", "events?after=x", "", `"after"`},
 	} {
 		a := w.do(c.method, c.path, c.body)
-		if a.status != c.status || a.header.Get("Content-Type") != "application/problem+json" || !bytes.Contains(a.body, []byte(strings.Trim(fmt.Sprintf("%q", c.detail), `"`))) {
-			t.Errorf("%s %.60s %.60s: %d %s, want %d and %q: %s", c.method, c.path, c.body, a.status, a.header.Get("Content-Type"), c.status, c.detail, a.body)
+		if a.status != c.status || a.header.Get("Content-Type") != "application/problem+json" ||
+			!bytes.Contains(a.body, []byte(strings.Trim(fmt.Sprintf("%q", c.detail), `"`))) {
+			t.Errorf("%s %.60s %.60s: %d %s, want %d and %q: %s", c.method, c.path, c.body, a.status,
+				a.header.Get("Content-Type"), c.status, c.detail, a.body)
 			continue
 		}
 		d.conform(t, c.path, problem, a.body)

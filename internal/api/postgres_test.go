@@ -50,16 +50,20 @@ func TestAnswersAreTheSameOnPostgreSQL(t *testing.T) {
 		}
 	}
 	all := []string{
-		"conversations", "conversations?search=port", "conversations/session", "conversations/session/strip", "conversations/session/strip?call=3&only=verdicts",
-		"conversations/session/messages?from=2&limit=4", "conversations/session/messages/3", "conversations/session/plans",
-		"conversations/session/calls", "conversations/session/calls/last/composition", "conversations/session/calls/last/diff?with=came", "usage?by=conversation",
+		"conversations", "conversations?search=port", "conversations/session", "conversations/session/strip",
+		"conversations/session/strip?call=3&only=verdicts",
+		"conversations/session/messages?from=2&limit=4", "conversations/session/messages/3",
+		"conversations/session/plans",
+		"conversations/session/calls", "conversations/session/calls/last/composition",
+		"conversations/session/calls/last/diff?with=came", "usage?by=conversation",
 	}
 	for _, path := range all {
 		compare(path)
 	}
 	for _, change := range [][3]string{
 		{"POST", "conversations/session/pins", `{"id":2}`}, {"DELETE", "conversations/session/pins/2", ""},
-		{"POST", "conversations/session/pins", `{"id":3}`}, {"POST", "conversations/session/undo", `{"plan":"p1"}`}, {"GET", "conversations/theirs", ""},
+		{"POST", "conversations/session/pins", `{"id":3}`}, {"POST", "conversations/session/undo", `{"plan":"p1"}`},
+		{"GET", "conversations/theirs", ""},
 	} {
 		statuses := [2]int{}
 		for i, w := range worlds {

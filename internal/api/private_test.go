@@ -18,7 +18,8 @@ func TestATenantMakesAConversationPrivate(t *testing.T) {
 		}
 		w.want(200, "POST", "conversations/secret/private", `{"private":`+private+`}`, &said)
 		is, err := timeline.Notes{Store: w.store, Tenant: "ann", Conversation: "secret"}.Private(t.Context())
-		if want := private == "true"; err != nil || is != want || said.Private != want || said.Conversation != "secret" {
+		if want := private == "true"; err != nil || is != want || said.Private != want ||
+			said.Conversation != "secret" {
 			t.Errorf("%s: it is private: %v, %v; said %+v", private, is, err, said)
 		}
 	}

@@ -29,18 +29,22 @@ import (
 func TestSettingsNameNoOtherTenant(t *testing.T) {
 	w := newWorld(t, nil)
 	file := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(file, []byte("[tenants.ann]\ncalls_per_minute = 77\n[tenants.\"ben b\"]\ncalls_per_minute = 88\n[tenants.\"*\"]\ncalls_per_minute = 99\n"), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte("[tenants.ann]\ncalls_per_minute = 77\n[tenants.\"ben b\"]\ncalls_per_minute = 88\n[tenants.\"*\"]\ncalls_per_minute = 99\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	l, err := settings.Load(settings.Sources{File: file})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := api.New(api.Options{Engine: w.engine, Store: w.store, Hub: w.hub, Settings: func() *settings.Loaded { return l },
-		Tenant: func(ctx context.Context) string { return ctx.Value(asTenant{}).(string) }})
-	for tenant, want := range map[string]string{"ann": "77 99", "ben b": "88 99", "an": "99", timeline.Local: "77 88 99"} {
+	h := api.New(api.Options{Engine: w.engine, Store: w.store, Hub: w.hub,
+		Settings: func() *settings.Loaded { return l },
+		Tenant:   func(ctx context.Context) string { return ctx.Value(asTenant{}).(string) }})
+	for tenant, want := range map[string]string{"ann": "77 99", "ben b": "88 99", "an": "99",
+		timeline.Local: "77 88 99"} {
 		out := httptest.NewRecorder()
-		h.ServeHTTP(out, httptest.NewRequestWithContext(context.WithValue(t.Context(), asTenant{}, tenant), "GET", api.Prefix+"settings", nil))
+		h.ServeHTTP(out, httptest.NewRequestWithContext(context.WithValue(t.Context(), asTenant{}, tenant), "GET",
+			api.Prefix+"settings", nil))
 		var got []string
 		for _, limit := range []string{"77", "88", "99"} {
 			if strings.Contains(out.Body.String(), `"value":`+limit+`,`) {
@@ -67,7 +71,9 @@ func TestWhatTenantsSeeDoesNotDependOnOthers(t *testing.T) {
 	if err := os.WriteFile(prompt, []byte("Summarise this."), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, fmt.Appendf(nil, "data = %q\nspool = %q\nprofile = \"thrifty\"\n[condense]\nurl = \"http://127.0.0.1:1\"\nmodel = \"small\"\nprompt = %q\n[profiles.team]\nbudget = 70000\n", dir, dir, prompt), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		fmt.Appendf(nil,
+			"data = %q\nspool = %q\nprofile = \"thrifty\"\n[condense]\nurl = \"http://127.0.0.1:1\"\nmodel = \"small\"\nprompt = %q\n[profiles.team]\nbudget = 70000\n", dir, dir, prompt), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	l, err := settings.Load(settings.Sources{File: file})
@@ -75,9 +81,11 @@ func TestWhatTenantsSeeDoesNotDependOnOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.handler = api.New(api.Options{
-		Engine: w.engine, Store: w.store, Hub: w.hub, Now: func() time.Time { return noon }, Settings: func() *settings.Loaded { return l },
-		Tenant: func(ctx context.Context) string { return ctx.Value(asTenant{}).(string) },
-		Held:   func() string { return file + ":3: a mistake" }, Health: func(context.Context) error { return errors.New(dir + ": the disk is full") },
+		Engine: w.engine, Store: w.store, Hub: w.hub, Now: func() time.Time { return noon },
+		Settings: func() *settings.Loaded { return l },
+		Tenant:   func(ctx context.Context) string { return ctx.Value(asTenant{}).(string) },
+		Held:     func() string { return file + ":3: a mistake" },
+		Health:   func(context.Context) error { return errors.New(dir + ": the disk is full") },
 	})
 	d := w.description()
 	see := func(tenant string) map[string]string {
@@ -95,7 +103,8 @@ func TestWhatTenantsSeeDoesNotDependOnOthers(t *testing.T) {
 		return seen
 	}
 	for _, tenant := range []string{"ben", timeline.Local} {
-		w.hub.PublishTo(tenant, oriel.Event{Kind: oriel.EventOpen, Reason: event.OpenStore, Error: dir + ": the disk is full"})
+		w.hub.PublishTo(tenant, oriel.Event{Kind: oriel.EventOpen, Reason: event.OpenStore,
+			Error: dir + ": the disk is full"})
 	}
 	ben, operator := see("ben"), see(timeline.Local)
 	w.talk("ann", "annsecret", 4, nil)
@@ -104,7 +113,8 @@ func TestWhatTenantsSeeDoesNotDependOnOthers(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), asTenant{}, "ann"))
 	cancel()
-	w.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", api.Prefix+"events?after=0", nil))
+	w.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", api.Prefix+"events?after=0",
+		nil))
 	if diff := cmp.Diff(ben, see("ben")); diff != "" || len(ben) < 8 {
 		t.Errorf("after calls of ann, ben sees of %d routes:\n%s", len(ben), diff)
 	}
@@ -119,10 +129,12 @@ func TestWhatTenantsSeeDoesNotDependOnOthers(t *testing.T) {
 			t.Errorf("%s shows ben a path of the server: %s", path, text)
 		}
 	}
-	if !strings.Contains(ben["/settings"], `"key":"profiles.team.budget","value":70000,"source":"file"`) || !strings.Contains(operator["/settings"], dir) {
+	if !strings.Contains(ben["/settings"], `"key":"profiles.team.budget","value":70000,"source":"file"`) ||
+		!strings.Contains(operator["/settings"], dir) {
 		t.Errorf("ben sees %.300s, the machine's own user %.300s", ben["/settings"], operator["/settings"])
 	}
-	if !strings.Contains(ben["/overview"], `"reason":"store: the server's log has the cause"`) || !strings.Contains(operator["/overview"], dir) {
+	if !strings.Contains(ben["/overview"], `"reason":"store: the server's log has the cause"`) ||
+		!strings.Contains(operator["/overview"], dir) {
 		t.Errorf("ben sees %s, the machine's own user %s", ben["/overview"], operator["/overview"])
 	}
 	if !strings.Contains(ben["/health"], `"degraded"`) || !strings.Contains(operator["/health"], dir) {
@@ -134,7 +146,8 @@ func TestWhatTenantsSeeDoesNotDependOnOthers(t *testing.T) {
 func TestHealthIsDegradedWhileCallsOfANewerVersionWait(t *testing.T) {
 	dir := t.TempDir()
 	left := spool.Open(dir, spool.Options{})
-	if err := errors.Join(left.Append(spool.Entry{Meta: []byte(`{"v":2,"id":"call-x"}`), Blobs: [][]byte{[]byte("a message")}}), left.Close()); err != nil {
+	if err := errors.Join(left.Append(spool.Entry{Meta: []byte(`{"v":2,"id":"call-x"}`),
+		Blobs: [][]byte{[]byte("a message")}}), left.Close()); err != nil {
 		t.Fatal(err)
 	}
 	store := memory.New()
@@ -144,7 +157,8 @@ func TestHealthIsDegradedWhileCallsOfANewerVersionWait(t *testing.T) {
 	}
 	defer engine.Close()
 	w := newWorld(t, store)
-	w.handler = api.New(api.Options{Engine: engine, Store: store, Hub: w.hub, Tenant: func(ctx context.Context) string { return ctx.Value(asTenant{}).(string) }})
+	w.handler = api.New(api.Options{Engine: engine, Store: store, Hub: w.hub,
+		Tenant: func(ctx context.Context) string { return ctx.Value(asTenant{}).(string) }})
 	for _, w.tenant = range []string{timeline.Local, "ann"} {
 		var got struct{ Status, Store, Error string }
 		if w.get("health", &got); got.Status != "degraded" || got.Store != "ok" || got.Error != "" {
@@ -163,18 +177,22 @@ func TestTheOverviewHasWhatWasLearnt(t *testing.T) {
 	for tenant, tokens := range map[string]int{"ann": 77_000, "ben": 88_000} {
 		learnt.Limits.Learn(token.Asked{Tenant: tenant, Model: "gpt-4o", Window: 128_000}, tokens, false, noon)
 	}
-	h := api.New(api.Options{Engine: w.engine, Store: w.store, Hub: w.hub, Learnt: func() (*token.Learnt, error) { return learnt, nil },
-		Tenant: func(ctx context.Context) string { return ctx.Value(asTenant{}).(string) }, Now: func() time.Time { return noon }})
+	h := api.New(api.Options{Engine: w.engine, Store: w.store, Hub: w.hub,
+		Learnt: func() (*token.Learnt, error) { return learnt, nil },
+		Tenant: func(ctx context.Context) string { return ctx.Value(asTenant{}).(string) },
+		Now:    func() time.Time { return noon }})
 	d := w.description()
 	for tenant, want := range map[string]string{
 		"ann":          `"limits":[{"tenant":"ann","model":"gpt-4o","window":128000,"tokens":77000,`,
 		timeline.Local: `"spool":{"calls":0,"bytes":0,"newer":0,"lost":0},"limits":[],`,
 	} {
 		out := httptest.NewRecorder()
-		h.ServeHTTP(out, httptest.NewRequestWithContext(context.WithValue(t.Context(), asTenant{}, tenant), "GET", api.Prefix+"overview", nil))
+		h.ServeHTTP(out, httptest.NewRequestWithContext(context.WithValue(t.Context(), asTenant{}, tenant), "GET",
+			api.Prefix+"overview", nil))
 		if !strings.Contains(out.Body.String(), want) {
 			t.Errorf("%s: no %s in %s", tenant, want, out.Body)
 		}
-		d.conform(t, "overview of "+tenant, json.RawMessage(`{"$ref":"#/components/schemas/Overview"}`), out.Body.Bytes())
+		d.conform(t, "overview of "+tenant, json.RawMessage(`{"$ref":"#/components/schemas/Overview"}`),
+			out.Body.Bytes())
 	}
 }

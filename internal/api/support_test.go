@@ -42,7 +42,8 @@ func newWorld(t testing.TB, store timeline.Store) *world {
 	}
 	w := &world{t: t, store: store, hub: api.NewHub(), tenant: timeline.Local, budget: 3000}
 	var err error
-	if w.engine, err = oriel.Open(t.Context(), oriel.Config{Store: w.store, NoEmbed: true, Events: w.hub.Publish}); err != nil {
+	if w.engine, err = oriel.Open(t.Context(),
+		oriel.Config{Store: w.store, NoEmbed: true, Events: w.hub.Publish}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.engine.Close() })
@@ -61,9 +62,11 @@ func newWorld(t testing.TB, store timeline.Store) *world {
 		for i := range r.Messages {
 			size += len(r.Messages[i].Raw)
 		}
-		a := fakemodel.Answer{ID: fmt.Sprintf("msg_%d", n), Text: fmt.Sprintf("Step %d is done.", n), Input: size/3 - 100, CacheRead: 100, Output: 20}
+		a := fakemodel.Answer{ID: fmt.Sprintf("msg_%d", n), Text: fmt.Sprintf("Step %d is done.", n),
+			Input: size/3 - 100, CacheRead: 100, Output: 20}
 		if n%4 == 1 {
-			a.Calls = []fakemodel.Call{{ID: fmt.Sprintf("toolu_%d", calls.Add(1)), Name: "Bash", Arguments: `{"command":"go test ./settle"}`}}
+			a.Calls = []fakemodel.Call{{ID: fmt.Sprintf("toolu_%d", calls.Add(1)), Name: "Bash",
+				Arguments: `{"command":"go test ./settle"}`}}
 		}
 		return a
 	}})
@@ -85,15 +88,21 @@ func (w *world) talk(tenant, conversation string, calls int, messages []string) 
 			json.Unmarshal([]byte(messages[n-1]), &last)
 			for _, p := range last.Content {
 				if p.Type == "tool_use" {
-					out, _ := json.Marshal(fmt.Sprintf("ok settle %d <script>alert(1)</script>\n%s", n, strings.Repeat("--- PASS: TestSettle\n", 60)))
-					messages = append(messages, fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%s}]}`, p.ID, out))
+					out, _ := json.Marshal(fmt.Sprintf("ok settle %d <script>alert(1)</script>\n%s", n,
+						strings.Repeat("--- PASS: TestSettle\n", 60)))
+					messages = append(messages,
+						fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%s}]}`,
+							p.ID, out))
 				}
 			}
 		} else {
-			text := fmt.Sprintf("Question %d of %s: which port does service %d listen on? %s", n, conversation, n, strings.Repeat("More words about it. ", 40))
+			text := fmt.Sprintf("Question %d of %s: which port does service %d listen on? %s", n, conversation, n,
+				strings.Repeat("More words about it. ", 40))
 			messages = append(messages, fmt.Sprintf(`{"role":"user","content":%q}`, text))
 		}
-		body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":500,"system":"You are an agent.","tools":%s,"messages":[%s]}`, tools, strings.Join(messages, ","))
+		body := fmt.Sprintf(
+			`{"model":"claude-sonnet-4-5","max_tokens":500,"system":"You are an agent.","tools":%s,"messages":[%s]}`,
+			tools, strings.Join(messages, ","))
 		r, err := http.NewRequestWithContext(w.t.Context(), "POST", w.model.URL+"/v1/messages", strings.NewReader(body))
 		if err != nil {
 			w.t.Fatal(err)

@@ -31,7 +31,8 @@ func TestTheIDsOfOtherTenantsAreUnknown(t *testing.T) {
 				continue // TestEventsAreStreamed
 			}
 			ids := func(conversation, message, call, plan string) *answer {
-				p := strings.TrimPrefix(strings.NewReplacer("{conversation}", conversation, "{message}", message, "{call}", call, "{plan}", plan).Replace(path), "/")
+				p := strings.TrimPrefix(strings.NewReplacer("{conversation}", conversation, "{message}", message,
+					"{call}", call, "{plan}", plan).Replace(path), "/")
 				body := ""
 				for _, m := range o.requestBody() {
 					body = string(m.Example)
@@ -49,7 +50,8 @@ func TestTheIDsOfOtherTenantsAreUnknown(t *testing.T) {
 			if strings.Contains(path, "{conversation}") || o.OperationID == "recall" || o.OperationID == "usage" {
 				walked++
 				if foreign.status != http.StatusNotFound || string(foreign.body) != string(unknown.body) {
-					t.Errorf("%s %s with another tenant's ids: %d %s; with unknown ones: %d %s", method, path, foreign.status, foreign.body, unknown.status, unknown.body)
+					t.Errorf("%s %s with another tenant's ids: %d %s; with unknown ones: %d %s", method, path,
+						foreign.status, foreign.body, unknown.status, unknown.body)
 				}
 			}
 			// A conversation of one's own and the call of another: no such call.
@@ -108,7 +110,8 @@ func TestPagesTogetherAreTheWhole(t *testing.T) {
 		w.talk(timeline.Local, fmt.Sprintf("other %d", i), 1, nil)
 	}
 	for _, path := range []string{
-		"conversations", "conversations?search=port", "conversations/settle/messages", "conversations/settle/messages?from=3&to=17",
+		"conversations", "conversations?search=port", "conversations/settle/messages",
+		"conversations/settle/messages?from=3&to=17",
 		"conversations/settle/plans", "conversations/settle/calls", "conversations/settle/calls?order=asc",
 	} {
 		whole, total, _ := w.pages(path, 500)
@@ -228,7 +231,8 @@ func TestWhatCannotFitIsAConflict(t *testing.T) {
 			continue
 		}
 		w.get("conversations/settle", &after)
-		if a.status != http.StatusConflict || !strings.Contains(string(a.body), "3000") || len(before.Holds) != len(after.Holds) {
+		if a.status != http.StatusConflict || !strings.Contains(string(a.body), "3000") ||
+			len(before.Holds) != len(after.Holds) {
 			t.Errorf("%d %s; held were %v, are %v", a.status, a.body, before.Holds, after.Holds)
 		}
 		return
@@ -254,13 +258,18 @@ func TestSentIsWhatTheModelGot(t *testing.T) {
 		Parts []struct{ Kind, Text, Name, Asked string }
 	}
 	w.get("conversations/settle/messages/3", &m)
-	if len(m.Parts) != 1 || m.Parts[0].Kind != "result" || m.By != "tool" || !strings.Contains(m.Parts[0].Text, "<script>alert(1)</script>") || m.Parts[0].Name != "Bash" || m.Parts[0].Asked != `{"command":"go test ./settle"}` {
+	if len(m.Parts) != 1 || m.Parts[0].Kind != "result" || m.By != "tool" ||
+		!strings.Contains(m.Parts[0].Text, "<script>alert(1)</script>") || m.Parts[0].Name != "Bash" ||
+		m.Parts[0].Asked != `{"command":"go test ./settle"}` {
 		t.Errorf("%+v", m)
 	}
-	for _, p := range []string{"conversations/settle/messages/3", "conversations/settle/calls/last/sent?body=came", "nothing"} {
+	for _, p := range []string{"conversations/settle/messages/3", "conversations/settle/calls/last/sent?body=came",
+		"nothing"} {
 		a := w.do("GET", p, "")
-		if h := a.header; h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" || strings.Contains(h.Get("Content-Type"), "html") ||
-			!strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") || strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
+		if h := a.header; h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" ||
+			strings.Contains(h.Get("Content-Type"), "html") ||
+			!strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") ||
+			strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
 			t.Errorf("%s has the header %v", p, h)
 		}
 	}
@@ -275,13 +284,15 @@ func TestImagesAndBase64AreNeverText(t *testing.T) {
 		`{"role":"user","content":[{"type":"text","text":"data:image/png;base64,` + data + ` is a picture"}]}`,
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":"` + data + `"}}]}]}`,
 	} {
-		change.Messages = append(change.Messages, timeline.Message{Identity: timeline.HashOf([]byte(m)), Raw: []byte(m), Format: timeline.FormatAnthropic, Role: "user", Time: noon})
+		change.Messages = append(change.Messages, timeline.Message{Identity: timeline.HashOf([]byte(m)), Raw: []byte(m),
+			Format: timeline.FormatAnthropic, Role: "user", Time: noon})
 	}
 	if _, err := w.store.Apply(t.Context(), timeline.Local, change); err != nil {
 		t.Fatal(err)
 	}
 	a := w.do("GET", "conversations/pictures/messages", "")
-	for _, want := range []string{`"media":"image/png","bytes":9000`, `data:image/png;base64,[base64, 12000 characters] is a picture`, `"media":"image/jpeg","bytes":9000`} {
+	for _, want := range []string{`"media":"image/png","bytes":9000`,
+		`data:image/png;base64,[base64, 12000 characters] is a picture`, `"media":"image/jpeg","bytes":9000`} {
 		if !strings.Contains(string(a.body), want) {
 			t.Errorf("no %s in %.2000s", want, a.body)
 		}

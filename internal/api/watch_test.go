@@ -43,7 +43,8 @@ func TestAStreamFollowsTheHistoryOfOtherProcesses(t *testing.T) {
 	go func() {
 		defer close(wrote)
 		for ctx.Err() == nil {
-			_, err := other.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "beside", Now: time.Now(), Put: []timeline.Record{{Kind: "beside", Key: time.Now().String(), Data: []byte(`{}`)}}})
+			_, err := other.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "beside", Now: time.Now(),
+				Put: []timeline.Record{{Kind: "beside", Key: time.Now().String(), Data: []byte(`{}`)}}})
 			if err != nil {
 				t.Error(err)
 				return
@@ -79,7 +80,8 @@ func (s *elsewhere) Changed(context.Context) (int64, error) { return s.changed.L
 func TestAStreamTellsNothingOfTheHistoryOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &elsewhere{Store: memory.New()}
-		h := api.New(api.Options{Hub: api.NewHub(), Store: store, Tenant: func(ctx context.Context) string { return ctx.Value(asTenant{}).(string) }})
+		h := api.New(api.Options{Hub: api.NewHub(), Store: store,
+			Tenant: func(ctx context.Context) string { return ctx.Value(asTenant{}).(string) }})
 		ctx, cancel := context.WithCancel(t.Context())
 		listen := func(tenant, query string) *flushedText {
 			w := &flushedText{header: http.Header{}}
@@ -87,7 +89,8 @@ func TestAStreamTellsNothingOfTheHistoryOfOthers(t *testing.T) {
 			go h.ServeHTTP(w, r.WithContext(context.WithValue(ctx, asTenant{}, tenant)))
 			return w
 		}
-		ann, ben, settle, another := listen("ann", ""), listen("ben", ""), listen("ann", "?conversation=settle"), listen("ann", "?conversation=another")
+		ann, ben, settle, another := listen("ann", ""), listen("ben", ""), listen("ann", "?conversation=settle"),
+			listen("ann", "?conversation=another")
 		synctest.Wait()
 		if _, err := store.Apply(ctx, "ann", timeline.Change{Conversation: "settle", Now: time.Now()}); err != nil {
 			t.Fatal(err)
@@ -140,7 +143,8 @@ func TestRunningCallsAreShown(t *testing.T) {
 	next() // hello
 	other := w.listen("ann", "")
 	other()
-	running := call.Of(w.engine).Begin(t.Context(), &call.Request{ID: "one", Tenant: timeline.Local, Format: wire.Chat, Body: []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"Which port?"}]}`)})
+	running := call.Of(w.engine).Begin(t.Context(), &call.Request{ID: "one", Tenant: timeline.Local, Format: wire.Chat,
+		Body: []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"Which port?"}]}`)})
 	type list struct {
 		Running []struct {
 			ID, Conversation, Model string
@@ -149,7 +153,8 @@ func TestRunningCallsAreShown(t *testing.T) {
 	}
 	var o list
 	w.get("overview", &o)
-	if len(o.Running) != 1 || o.Running[0].ID != "one" || o.Running[0].Model != "gpt-4o" || o.Running[0].Conversation == "" || o.Running[0].Sent == 0 {
+	if len(o.Running) != 1 || o.Running[0].ID != "one" || o.Running[0].Model != "gpt-4o" ||
+		o.Running[0].Conversation == "" || o.Running[0].Sent == 0 {
 		t.Errorf("the overview shows %+v", o.Running)
 	}
 	for _, want := range []int{1, 0} {
@@ -158,7 +163,8 @@ func TestRunningCallsAreShown(t *testing.T) {
 			e = next()
 		}
 		var told list
-		if err := json.Unmarshal([]byte(e.data), &told); err != nil || e.kind != "running" || len(told.Running) != want {
+		if err := json.Unmarshal([]byte(e.data), &told); err != nil || e.kind != "running" ||
+			len(told.Running) != want {
 			t.Fatalf("%+v: %v", e, err)
 		}
 		if want == 1 {

@@ -68,7 +68,8 @@ func TestDecodeRefusesIDsThatDoNotExist(t *testing.T) {
 
 func TestInvalidBytesAreOtherCharactersAndKeepTheirValue(t *testing.T) {
 	e := get(t, "o200k_base")
-	for _, s := range []string{"\xff", "a\xffb", "\xe4\xb8", "\xed\xa0\x80", "\xf4\x90\x80\x80", "x \xc0\xaf", "\x80\x80\x80"} {
+	for _, s := range []string{"\xff", "a\xffb", "\xe4\xb8", "\xed\xa0\x80", "\xf4\x90\x80\x80", "x \xc0\xaf",
+		"\x80\x80\x80"} {
 		back, err := e.decode(e.appendIDs(nil, s))
 		if err != nil || string(back) != s {
 			t.Errorf("%q: decoded to %q, %v", s, back, err)
@@ -190,7 +191,8 @@ func TestDamagedTablesAreErrors(t *testing.T) {
 		"2 bytes of literals left": resum(append(change(16, 2, 2), 1, 0)),
 	} {
 		_, err := parseTable("bad.bpe", data, 0)
-		if !errors.Is(err, ErrTable) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "bad.bpe") {
+		if !errors.Is(err, ErrTable) || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "bad.bpe") {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}

@@ -26,8 +26,10 @@ var naives = sync.OnceValue(func() map[*Encoding]*naive {
 })
 
 var seeds = []string{
-	"", " ", "Hello, world's", "a \n \n b", "\n\t\n", "中A'ſ b", "\u0301A!!\u0301a", "12345 ½ ٣٤", "x\u00a0\u3000y", "a\xffb\xc5\xe4\xb8",
-	strings.Repeat("a", 60), strings.Repeat(" ", 1100) + "x", strings.Repeat("ab", 700), "HTTPServer'LL\r\n//\n", "👨‍👩‍👧‍👦",
+	"", " ", "Hello, world's", "a \n \n b", "\n\t\n", "中A'ſ b", "\u0301A!!\u0301a", "12345 ½ ٣٤", "x\u00a0\u3000y",
+	"a\xffb\xc5\xe4\xb8",
+	strings.Repeat("a", 60), strings.Repeat(" ", 1100) + "x", strings.Repeat("ab", 700), "HTTPServer'LL\r\n//\n",
+	"👨‍👩‍👧‍👦",
 }
 
 // FuzzCount compares with the naive encoder, on any bytes.
@@ -87,8 +89,10 @@ func FuzzTable(f *testing.F) {
 }
 
 var atoms = []string{
-	"a", "b", "Z", "Q", "0", "7", " ", "  ", "\n", "\r\n", "\t", ".", "'", "/", "-", "'s", "'S", "'ll", "'ſ", "é", "É", "ǅ", "中", "あ", "ʰ", "я", "Ω",
-	"\u0301", "\u0903", "\u200d", "👍", "½", "٣", "\u00a0", "\u0085", "\u2003", "\u3000", "\xff", "\xe4", "\x80", "\x00", "the", " and", "ing", "HTTP", "://", ");\n",
+	"a", "b", "Z", "Q", "0", "7", " ", "  ", "\n", "\r\n", "\t", ".", "'", "/", "-", "'s", "'S", "'ll", "'ſ", "é", "É",
+	"ǅ", "中", "あ", "ʰ", "я", "Ω",
+	"\u0301", "\u0903", "\u200d", "👍", "½", "٣", "\u00a0", "\u0085", "\u2003", "\u3000", "\xff", "\xe4", "\x80", "\x00",
+	"the", " and", "ing", "HTTP", "://", ");\n",
 }
 
 // SPEC B6: random mixtures of the characters on which the patterns turn.
@@ -104,7 +108,8 @@ func TestMixturesAgreeWithTheNaiveEncoder(t *testing.T) {
 // SPEC B6: long pieces go through windows; their seams must not show.
 func TestLongPiecesAgreeWithTheNaiveEncoder(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
-	alphabets := []string{"a", "ab", "aab", "abcdefghijklmnopqrstuvwxyz", "etaoinshr", "ABCDEFGH", " ", " \t", "-=", "中文字", "éèê", "0123456789", "\n", "👍🏽"}
+	alphabets := []string{"a", "ab", "aab", "abcdefghijklmnopqrstuvwxyz", "etaoinshr", "ABCDEFGH", " ", " \t", "-=",
+		"中文字", "éèê", "0123456789", "\n", "👍🏽"}
 	sizes := []int{oneWindow, oneWindow + 1, 129, 200, 900}
 	for e, n := range naives() {
 		for _, alphabet := range alphabets {
@@ -127,7 +132,8 @@ func TestWindowsOfAllSizesAgree(t *testing.T) {
 	for _, name := range fuzzed {
 		e := get(t, name)
 		for _, alphabet := range alphabets {
-			for _, size := range []int{1, 2, 7, 8, 9, 23, 24, 25, 63, 64, 65, 128, 129, 500, maxShort, maxShort + 1, 3000} {
+			for _, size := range []int{1, 2, 7, 8, 9, 23, 24, 25, 63, 64, 65, 128, 129, 500, maxShort, maxShort + 1,
+				3000} {
 				p := make([]byte, size)
 				for i := range p {
 					p[i] = alphabet[rnd.IntN(len(alphabet))]

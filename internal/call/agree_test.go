@@ -56,10 +56,12 @@ type begun struct {
 func ask(e *call.Engine, id string, list []json.RawMessage) begun {
 	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`, jsonOf(list))
 	h := http.Header{"X-Oriel-Budget": {"3000"}, "X-Oriel-Conversation": {"talk"}}
-	c := e.Begin(ctx, &call.Request{ID: id, Tenant: timeline.Local, Profile: "thrifty", Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body})
+	c := e.Begin(ctx, &call.Request{ID: id, Tenant: timeline.Local, Profile: "thrifty", Format: wire.Chat,
+		Path: "/v1/chat/completions", Header: h, Body: body})
 	told := http.Header{}
 	c.Header(told)
-	a := begun{Call: c, sent: c.Body(), plan: told.Get("X-Oriel-Plan"), recalled: strings.Contains(told.Get("X-Oriel-Action"), "recall")}
+	a := begun{Call: c, sent: c.Body(), plan: told.Get("X-Oriel-Plan"),
+		recalled: strings.Contains(told.Get("X-Oriel-Action"), "recall")}
 	if a.sent == nil {
 		a.sent = body
 	}
@@ -85,9 +87,12 @@ func talk(n int, question string, words int) []json.RawMessage {
 	random := rand.New(rand.NewPCG(1, 1))
 	var list []json.RawMessage
 	for i := range n {
-		list = append(list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":"Question %d: %s"}`, i, randomWords(random, 140))), json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+		list = append(list,
+			json.RawMessage(fmt.Sprintf(`{"role":"user","content":"Question %d: %s"}`, i, randomWords(random, 140))),
+			json.RawMessage(`{"role":"assistant","content":"Noted."}`))
 	}
-	return append(list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":"%s %s"}`, question, randomWords(random, words))))
+	return append(list,
+		json.RawMessage(fmt.Sprintf(`{"role":"user","content":"%s %s"}`, question, randomWords(random, words))))
 }
 
 // share opens engines on one store that wait for one another before they reserve a plan. The
@@ -99,7 +104,8 @@ func share(t *testing.T, n int) (store *memory.Store, engines []*call.Engine) {
 	all.Add(n)
 	for range n {
 		waits := call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}
-		e := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: &deaf{Store: &meeting{Store: store, all: &all}}, Shared: true, Waits: waits}})
+		e := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: &deaf{Store: &meeting{Store: store, all: &all}},
+			Shared: true, Waits: waits}})
 		t.Cleanup(func() { must(e.Close(ctx)) })
 		engines = append(engines, e)
 	}
@@ -117,12 +123,16 @@ func TestEnginesAskedInTheSameMomentUseOnePlan(t *testing.T) {
 	calls := make([]begun, len(engines))
 	var group sync.WaitGroup
 	for i, e := range engines {
-		group.Go(func() { calls[i] = ask(e, fmt.Sprint("call", i), talk(18, fmt.Sprint("Question of ", i), 500+250*i)) })
+		group.Go(func() {
+			calls[i] = ask(e, fmt.Sprint("call", i),
+				talk(18, fmt.Sprint("Question of ", i), 500+250*i))
+		})
 	}
 	group.Wait()
 	for i := range calls[1:] {
 		if a, b := &calls[0], &calls[i+1]; a.plan == "" || a.plan != b.plan || !bytes.Equal(a.before(t), b.before(t)) {
-			t.Errorf("engine 0 sends by plan %q\n%.2000s\nand engine %d by plan %q\n%.2000s", a.plan, a.before(t), i+1, b.plan, b.before(t))
+			t.Errorf("engine 0 sends by plan %q\n%.2000s\nand engine %d by plan %q\n%.2000s", a.plan, a.before(t), i+1,
+				b.plan, b.before(t))
 		}
 	}
 	for i := range calls {
@@ -142,12 +152,15 @@ func TestEnginesAskedInTheSameMomentUseOnePlan(t *testing.T) {
 func TestAPlanIsUsedElsewhereBeforeItsCallEnds(t *testing.T) {
 	store, engines := share(t, 1)
 	first := ask(engines[0], "first", talk(18, "A question.", 500))
-	other := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: &deaf{Store: store}, Shared: true, Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
+	other := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: &deaf{Store: store}, Shared: true,
+		Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
 	defer func() { must(other.Close(ctx)) }()
 	second := ask(other, "second", talk(18, "Another question.", 1000))
 	small := ask(other, "small", talk(18, "A small one.", 1))
-	if first.plan == "" || second.plan != first.plan || small.plan != first.plan || !bytes.Equal(first.before(t), second.before(t)) || !bytes.Equal(first.before(t), small.before(t)) {
-		t.Errorf("plans %q, %q and %q; sent are\n%s\n%s\n%s", first.plan, second.plan, small.plan, first.before(t), second.before(t), small.before(t))
+	if first.plan == "" || second.plan != first.plan || small.plan != first.plan ||
+		!bytes.Equal(first.before(t), second.before(t)) || !bytes.Equal(first.before(t), small.before(t)) {
+		t.Errorf("plans %q, %q and %q; sent are\n%s\n%s\n%s", first.plan, second.plan, small.plan, first.before(t),
+			second.before(t), small.before(t))
 	}
 	second.end(http.StatusOK)
 	small.end(http.StatusOK)
@@ -163,7 +176,8 @@ func TestAPlanOfACallWithoutAKeyIsWithdrawn(t *testing.T) {
 	store, engines := share(t, 1)
 	begun := ask(engines[0], "call", talk(18, "A question.", 500))
 	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
-	if proposed, err := plan.Proposed(ctx, notes, nil); err != nil || len(proposed) != 1 || proposed[0].ID != begun.plan || len(proposed[0].Contents) == 0 {
+	if proposed, err := plan.Proposed(ctx, notes, nil); err != nil || len(proposed) != 1 ||
+		proposed[0].ID != begun.plan || len(proposed[0].Contents) == 0 {
 		t.Errorf("proposed are %v, %v instead of %q", names(proposed), err, begun.plan)
 	}
 	begun.end(http.StatusUnauthorized)
@@ -208,8 +222,10 @@ func TestEnginesThatFindDifferentThingsSendTheSameBytes(t *testing.T) {
 		store := memory.New()
 		open := func(wait time.Duration) *call.Engine {
 			library := recall.NewLibrary(store, recall.LibraryOptions{})
-			e := call.NewForTest(call.TestOptions{Options: call.Options{RecallWait: wait}, Parts: call.Parts{Store: &deaf{Store: store}, Recall: library, Shared: true,
-				Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
+			e := call.NewForTest(call.TestOptions{Options: call.Options{RecallWait: wait},
+				Parts: call.Parts{Store: &deaf{Store: store}, Recall: library, Shared: true,
+					Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute,
+						Shared: time.Minute}}})
 			t.Cleanup(func() {
 				must(e.Close(ctx))
 				library.Close()
@@ -229,7 +245,8 @@ func TestEnginesThatFindDifferentThingsSendTheSameBytes(t *testing.T) {
 		a := ask(first, "first", list)
 		b := ask(second, "second", list)
 		if a.plan == "" || a.plan != b.plan || !bytes.Equal(a.sent, b.sent) || a.recalled != finding {
-			t.Errorf("one that finds something first: %v. It sends by plan %q\n%s\nthe other by plan %q\n%s", finding, a.plan, a.sent, b.plan, b.sent)
+			t.Errorf("one that finds something first: %v. It sends by plan %q\n%s\nthe other by plan %q\n%s", finding,
+				a.plan, a.sent, b.plan, b.sent)
 		}
 		a.end(http.StatusOK)
 		b.end(http.StatusOK)
@@ -253,8 +270,10 @@ func TestACallBeatenInItsOwnProcessSharesNoPlan(t *testing.T) {
 		return condense.Output{Text: summaryText}, nil
 	})
 	e := call.NewForTest(call.TestOptions{
-		Options: call.Options{Condense: &call.CondenseOptions{Condenser: slow, Inline: true, Wait: time.Minute, Max: 300}},
-		Parts:   call.Parts{Store: &deaf{Store: store}, Shared: true, Waits: call.Waits{Store: time.Minute, Brief: time.Minute, Shared: time.Minute}},
+		Options: call.Options{Condense: &call.CondenseOptions{Condenser: slow, Inline: true, Wait: time.Minute,
+			Max: 300}},
+		Parts: call.Parts{Store: &deaf{Store: store}, Shared: true,
+			Waits: call.Waits{Store: time.Minute, Brief: time.Minute, Shared: time.Minute}},
 	})
 	defer func() { must(e.Close(ctx)) }()
 	var first begun
@@ -314,8 +333,9 @@ func TestANoteWhoseAnswerWasLostIsDropped(t *testing.T) {
 	store := memory.New()
 	library := recall.NewLibrary(store, recall.LibraryOptions{})
 	defer library.Close()
-	e := call.NewForTest(call.TestOptions{Options: call.Options{RecallWait: 1}, Parts: call.Parts{Store: &deaf{Store: &unsure{store}}, Recall: library, Shared: true,
-		Waits: call.Waits{Store: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
+	e := call.NewForTest(call.TestOptions{Options: call.Options{RecallWait: 1},
+		Parts: call.Parts{Store: &deaf{Store: &unsure{store}}, Recall: library, Shared: true,
+			Waits: call.Waits{Store: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
 	defer func() { must(e.Close(ctx)) }()
 	list := talk(20, "What was the number of the zebra badge?", 0)
 	noted := func() int {

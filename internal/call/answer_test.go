@@ -26,9 +26,11 @@ func answerOf(size int, stream bool) []byte {
 	text := strings.Repeat("a", size)
 	if stream {
 		const chunk = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{%s}%s}]}\n\n"
-		return fmt.Appendf(nil, chunk+chunk+"data: {\"id\":\"c\",\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1,\"total_tokens\":2}}\n\ndata: [DONE]\n\n", `"role":"assistant","content":"`+text+`"`, "", "", `,"finish_reason":"stop"`)
+		return fmt.Appendf(nil,
+			chunk+chunk+"data: {\"id\":\"c\",\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1,\"total_tokens\":2}}\n\ndata: [DONE]\n\n", `"role":"assistant","content":"`+text+`"`, "", "", `,"finish_reason":"stop"`)
 	}
-	return fmt.Appendf(nil, `{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"%s"}}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`, text)
+	return fmt.Appendf(nil,
+		`{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"%s"}}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`, text)
 }
 
 func packed(t *testing.T, encoding string, body []byte) []byte {
@@ -57,17 +59,19 @@ func packed(t *testing.T, encoding string, body []byte) []byte {
 }
 
 // answering is a bench whose provider has one answer at a time.
-func answering(t *testing.T, limit int64) (b *bench, ask func(size int, stream bool, encoding string) (call oriel.Event, unkept string)) {
+func answering(t *testing.T, limit int64) (b *bench, ask func(size int, stream bool,
+	encoding string) (call oriel.Event, unkept string)) {
 	var answer []byte
 	var kind, coding string
-	b = startProxy(t, proxy.Options{BufferLimit: limit}, memory.New(), nil, func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", kind)
-		if coding != "" {
-			w.Header().Set("Content-Encoding", coding)
-		}
-		w.Write(answer)
-	})
+	b = startProxy(t, proxy.Options{BufferLimit: limit}, memory.New(), nil,
+		func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", kind)
+			if coding != "" {
+				w.Header().Set("Content-Encoding", coding)
+			}
+			w.Write(answer)
+		})
 	n := 0
 	return b, func(size int, stream bool, encoding string) (call oriel.Event, unkept string) {
 		t.Helper()
@@ -76,7 +80,9 @@ func answering(t *testing.T, limit int64) (b *bench, ask func(size int, stream b
 		}
 		answer = packed(t, encoding, answerOf(size, stream))
 		n++
-		_, got := b.send("/v1/chat/completions", fmt.Appendf(nil, `{"model":"m","messages":[{"role":"user","content":"question %d"}]}`, n), "Accept-Encoding", "identity")
+		_, got := b.send("/v1/chat/completions",
+			fmt.Appendf(nil, `{"model":"m","messages":[{"role":"user","content":"question %d"}]}`, n),
+			"Accept-Encoding", "identity")
 		if !bytes.Equal(got, answer) {
 			t.Fatalf("the client got %d bytes of %d", len(got), len(answer))
 		}
@@ -114,7 +120,8 @@ func TestCompressedAnswersStopAtThePlainLimit(t *testing.T) {
 			if stream != (encoding == "gzip") || encoding == "deflate" || encoding == "zstd" {
 				continue // 64 MiB take their time, and the others are read alike
 			}
-			if call, unkept := ask(64<<20+1, stream, encoding); call.Error != unkept || !strings.Contains(unkept, "over 64 MiB") {
+			if call, unkept := ask(64<<20+1, stream, encoding); call.Error != unkept ||
+				!strings.Contains(unkept, "over 64 MiB") {
 				t.Errorf("64 MiB, %q, stream %v: %q, %q", encoding, stream, call.Error, unkept)
 			}
 		}
@@ -134,7 +141,8 @@ func TestAnswersBeyondTheMemoryAreTold(t *testing.T) {
 			if call.Kind == "" || call.Error != unkept || !strings.Contains(unkept, "no memory") {
 				t.Errorf("%q, stream %v: %+v, %q", encoding, stream, call, unkept)
 			}
-			if res, health := b.get("/oriel/healthz"); res.StatusCode != http.StatusOK || !strings.Contains(health, `"memory":"short"`) {
+			if res, health := b.get("/oriel/healthz"); res.StatusCode != http.StatusOK ||
+				!strings.Contains(health, `"memory":"short"`) {
 				t.Error(res.Status, health)
 			}
 			if call, unkept := ask(1000, stream, encoding); call.Error != "" || unkept != "" {
@@ -150,10 +158,18 @@ func TestAnswersOfManyPartsAreTold(t *testing.T) {
 	parts := strings.Repeat("{},", wire.MaxParts) + "{}"
 	const usage = `"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}`
 	for name, c := range map[string]struct{ path, body, kind, answer string }{
-		"whole": {"/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"q"}]}`, "application/json", `{"id":"c","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":[` + parts + `]}}],` + usage + `}`},
-		"items": {"/v1/responses", `{"model":"m","input":"q"}`, "application/json", `{"id":"r","status":"completed","output":[` + parts + `]}`},
-		"streamed": {"/v1/chat/completions", `{"model":"m","stream":true,"messages":[{"role":"user","content":"q"}]}`, "text/event-stream",
-			`data: {"id":"c","choices":[{"index":0,"finish_reason":"stop","delta":{"tool_calls":[` + strings.ReplaceAll(parts, "{}", `{"id":"a","function":{"name":"b"}},{"id":"b","function":{"name":"b"}}`) + `]}}],` + usage + "}\n\ndata: [DONE]\n\n"},
+		"whole": {"/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"q"}]}`,
+			"application/json",
+			`{"id":"c","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":[` + parts +
+				`]}}],` + usage + `}`},
+		"items": {"/v1/responses", `{"model":"m","input":"q"}`, "application/json",
+			`{"id":"r","status":"completed","output":[` + parts + `]}`},
+		"streamed": {"/v1/chat/completions", `{"model":"m","stream":true,"messages":[{"role":"user","content":"q"}]}`,
+			"text/event-stream",
+			`data: {"id":"c","choices":[{"index":0,"finish_reason":"stop","delta":{"tool_calls":[` +
+				strings.ReplaceAll(parts, "{}",
+					`{"id":"a","function":{"name":"b"}},{"id":"b","function":{"name":"b"}}`) + `]}}],` + usage +
+				"}\n\ndata: [DONE]\n\n"},
 	} {
 		b := startProxy(t, proxy.Options{}, memory.New(), nil, func(w http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body)
@@ -176,7 +192,8 @@ func TestAnswersOfManyPartsAreTold(t *testing.T) {
 			}
 		}
 		b.mu.Unlock()
-		if call.Error != unkept || !strings.Contains(unkept, "more than 65536 parts") || name != "items" && call.Output != 1 {
+		if call.Error != unkept || !strings.Contains(unkept, "more than 65536 parts") ||
+			name != "items" && call.Output != 1 {
 			t.Errorf("%s: %+v, %q", name, call, unkept)
 		}
 	}

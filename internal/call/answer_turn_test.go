@@ -16,7 +16,9 @@ import (
 // written; small ones, compressed or not, and those of other tenants do not wait for them.
 func TestLargeAnswersTakeTurns(t *testing.T) {
 	body := func(size int) []byte {
-		return fmt.Appendf(nil, `{"id":"c","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"%s"}}]}`, strings.Repeat("a", size))
+		return fmt.Appendf(nil,
+			`{"id":"c","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"%s"}}]}`,
+			strings.Repeat("a", size))
 	}
 	synctest.Test(t, func(t *testing.T) {
 		turns, tenant := newTurns(), "ann"

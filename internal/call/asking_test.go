@@ -17,7 +17,8 @@ func TestToolsKnowWhoCalledThem(t *testing.T) {
 	a := &e.asked
 	tools := []chat.ToolDef{{Name: "Bash"}, {Name: "mcp__oriel__recall"}}
 	call := func(name, arguments string) []chat.Message {
-		return []chat.Message{{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, Name: name, Args: []byte(arguments)}}}}
+		return []chat.Message{{Role: chat.Assistant,
+			Parts: []chat.Part{{Kind: chat.Call, Name: name, Args: []byte(arguments)}}}}
 	}
 	ask := func(tenant, tool, arguments, want string, sure bool) {
 		t.Helper()

@@ -29,7 +29,8 @@ func BenchmarkBegin(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r := call.NewForTest(call.TestOptions{Options: call.Options{Profile: "off"}, Parts: call.Parts{Store: store}})
+			r := call.NewForTest(call.TestOptions{Options: call.Options{Profile: "off"},
+				Parts: call.Parts{Store: store}})
 			defer func() {
 				if err := r.Close(ctx); err != nil {
 					b.Error(err)
@@ -38,7 +39,8 @@ func BenchmarkBegin(b *testing.B) {
 			}()
 			message := func(i, of int) json.RawMessage {
 				role := []string{"user", "assistant"}[i%2]
-				return json.RawMessage(fmt.Sprintf(`{"role":%q,"content":[{"type":"text","text":"%d of %d %s"}]}`, role, i, of, strings.Repeat("some words ", c.size/11)))
+				return json.RawMessage(fmt.Sprintf(`{"role":%q,"content":[{"type":"text","text":"%d of %d %s"}]}`, role,
+					i, of, strings.Repeat("some words ", c.size/11)))
 			}
 			b.ReportAllocs()
 			n, known := 0, 0
@@ -46,18 +48,23 @@ func BenchmarkBegin(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				n++
-				if len(list) == 0 || len(list) > known+c.messages/10+10 { // another conversation, whose beginning is known
+				if len(list) == 0 ||
+					len(list) > known+c.messages/10+10 { // another conversation, whose beginning is known
 					list = nil
 					for i := range c.messages {
 						list = append(list, message(i, n))
 					}
 					known = len(list)
-					body := (&agent{format: wire.Anthropic, list: append(list[:known:known], message(known, n))}).body(n)
-					r.Begin(ctx, &call.Request{ID: fmt.Sprint(-n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}).End(nil)
+					body := (&agent{format: wire.Anthropic,
+						list: append(list[:known:known], message(known, n))}).body(n)
+					r.Begin(ctx, &call.Request{ID: fmt.Sprint(-n), Tenant: timeline.Local, Format: wire.Anthropic,
+						Path: "/v1/messages", Header: http.Header{}, Body: body}).End(nil)
 				}
 				list = append(list, message(len(list), n), message(len(list)+1, n))
-				body := (&agent{format: wire.Anthropic, list: append(list[:len(list):len(list)], message(len(list), n))}).body(n)
-				request := &call.Request{ID: fmt.Sprint(n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}
+				body := (&agent{format: wire.Anthropic,
+					list: append(list[:len(list):len(list)], message(len(list), n))}).body(n)
+				request := &call.Request{ID: fmt.Sprint(n), Tenant: timeline.Local, Format: wire.Anthropic,
+					Path: "/v1/messages", Header: http.Header{}, Body: body}
 				b.SetBytes(int64(len(body)))
 				b.StartTimer()
 				rec := r.Begin(ctx, request)
@@ -80,10 +87,13 @@ func BenchmarkLong(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer store.Close()
-			r := call.NewForTest(call.TestOptions{Options: call.Options{Profile: "off"}, Parts: call.Parts{Store: store}})
+			r := call.NewForTest(call.TestOptions{Options: call.Options{Profile: "off"},
+				Parts: call.Parts{Store: store}})
 			message := func(i int) json.RawMessage {
 				role := []string{"user", "assistant"}[i%2]
-				return json.RawMessage(fmt.Sprintf(`{"role":%q,"content":[{"type":"text","text":"message %d of the long one: %x %s"}]}`, role, i, i*7919, strings.Repeat("some words ", 8)))
+				return json.RawMessage(
+					fmt.Sprintf(`{"role":%q,"content":[{"type":"text","text":"message %d of the long one: %x %s"}]}`,
+						role, i, i*7919, strings.Repeat("some words ", 8)))
 			}
 			var list []json.RawMessage
 			for i := range messages {
@@ -95,7 +105,8 @@ func BenchmarkLong(b *testing.B) {
 				list = append(list, message(len(list)))
 				body := (&agent{format: wire.Anthropic, list: list}).body(n)
 				list = append(list, message(len(list)))
-				request := &call.Request{ID: fmt.Sprint(n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}
+				request := &call.Request{ID: fmt.Sprint(n), Tenant: timeline.Local, Format: wire.Anthropic,
+					Path: "/v1/messages", Header: http.Header{}, Body: body}
 				b.SetBytes(int64(len(body)))
 				b.StartTimer()
 				rec := r.Begin(ctx, request)

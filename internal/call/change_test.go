@@ -43,7 +43,8 @@ func TestChangesHoldForTheNextCall(t *testing.T) {
 func TestTheCondenserMayChange(t *testing.T) {
 	asked, given := make(chan string, 10), make(chan struct{}, 1)
 	ask := func(name string, wait bool) *call.CondenseOptions {
-		return &call.CondenseOptions{Condenser: condense.Func(func(ctx context.Context, _ condense.Input) (condense.Output, error) {
+		return &call.CondenseOptions{Condenser: condense.Func(func(ctx context.Context,
+			_ condense.Input) (condense.Output, error) {
 			asked <- name
 			if wait {
 				<-ctx.Done()
@@ -54,7 +55,10 @@ func TestTheCondenserMayChange(t *testing.T) {
 		})}
 	}
 	first := ask("first", true)
-	b := start(t, openStore(t, t.TempDir()), replying, func(o *call.TestOptions) { o.Profile, o.Condense = "full", first })
+	b := start(t, openStore(t, t.TempDir()), replying, func(o *call.TestOptions) {
+		o.Profile, o.Condense = "full",
+			first
+	})
 	k := newTalker(b, "X-Oriel-Budget", "3000")
 	k.untilCut()
 	if name := <-asked; name != "first" {

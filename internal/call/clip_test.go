@@ -32,7 +32,8 @@ func TestLongFieldsAreClipped(t *testing.T) {
 		{name: "user", body: `"model":"m","user":"LONG"`},
 		{name: "prompt_cache_key", body: `"model":"m","prompt_cache_key":"LONG"`},
 		{name: "metadata", body: `"model":"m","metadata":{"user_id":"LONG"}`},
-		{name: "session of an agent", body: `"model":"m","metadata":{"user_id":"LONG_session_01234567-89ab-cdef-0123-456789abcdef"}`},
+		{name: "session of an agent",
+			body: `"model":"m","metadata":{"user_id":"LONG_session_01234567-89ab-cdef-0123-456789abcdef"}`},
 		{name: "previous_response_id", body: `"model":"m","previous_response_id":"LONG"`},
 		{name: "conversation", body: `"model":"m","conversation":{"id":"LONG"}`},
 		{name: "a field's name", body: `"model":"m","LONG":1,"max_tokens":{}`},
@@ -42,10 +43,15 @@ func TestLongFieldsAreClipped(t *testing.T) {
 		{name: "budget", body: `"model":"m"`, header: []string{"X-Oriel-Budget", strings.Repeat("9", 100<<10)}},
 		{name: "profile in the path", path: "/p/" + header + "/v1/chat/completions", body: `"model":"m"`},
 		{name: "path", path: "/" + header + "/v1/chat/completions", body: `"model":"m"`},
-		{name: "finish reason", body: `"model":"m"`, answer: `{"id":"r","choices":[{"finish_reason":"LONG","message":{"role":"assistant","content":"hi"}}],` + usage + `}`},
-		{name: "id of the reply", body: `"model":"m"`, answer: `{"id":"LONG","model":"LONG","choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}]}`},
-		{name: "usage", body: `"model":"m"`, answer: `{"id":"r","choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}],"usage":{"prompt_tokens":NUMBER,"completion_tokens":NUMBER}}`},
-		{name: "error", body: `"model":"m"`, status: 500, answer: `{"error":{"message":"LONG","code":"LONG","type":"LONG"}}`},
+		{name: "finish reason", body: `"model":"m"`,
+			answer: `{"id":"r","choices":[{"finish_reason":"LONG","message":{"role":"assistant","content":"hi"}}],` +
+				usage + `}`},
+		{name: "id of the reply", body: `"model":"m"`,
+			answer: `{"id":"LONG","model":"LONG","choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}]}`},
+		{name: "usage", body: `"model":"m"`,
+			answer: `{"id":"r","choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}],"usage":{"prompt_tokens":NUMBER,"completion_tokens":NUMBER}}`},
+		{name: "error", body: `"model":"m"`, status: 500,
+			answer: `{"error":{"message":"LONG","code":"LONG","type":"LONG"}}`},
 		{name: "error of the request", body: `"model":"m"`, status: 400, answer: `{"error":{"message":"LONG"}}`},
 		{name: "error in plain text", body: `"model":"m"`, status: 400, answer: `LONG`},
 		{name: "error in a status of 200", body: `"model":"m"`, answer: `{"error":{"message":"LONG"}}`},
@@ -63,7 +69,8 @@ func TestLongFieldsAreClipped(t *testing.T) {
 				}
 				io.WriteString(rw, strings.ReplaceAll(strings.ReplaceAll(answer, "LONG", long), "NUMBER", number))
 			})
-			body := `{` + strings.ReplaceAll(strings.ReplaceAll(c.body, "LONG", long), "NUMBER", number) + `,"messages":[{"role":"user","content":"hello"}]}`
+			body := `{` + strings.ReplaceAll(strings.ReplaceAll(c.body, "LONG", long), "NUMBER", number) +
+				`,"messages":[{"role":"user","content":"hello"}]}`
 			path := c.path
 			if path == "" {
 				path = "/v1/chat/completions"
@@ -94,12 +101,16 @@ func TestLongNamesAreNotRemembered(t *testing.T) {
 	w := watch(t, func(rw http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		rw.Header().Set("Content-Type", "application/json")
-		io.WriteString(rw, `{"id":"r","model":"m","choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}],"usage":{"prompt_tokens":3000,"completion_tokens":10}}`)
+		io.WriteString(rw,
+			`{"id":"r","model":"m","choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}],"usage":{"prompt_tokens":3000,"completion_tokens":10}}`)
 	})
 	call := func(i int, long string) {
 		text := strings.Repeat(fmt.Sprintf("word%d ", i), 1500) // calibration learns from it
-		for _, field := range []string{`"model":"%d-LONG"`, `"model":"m","user":"%d-LONG"`, `"model":"m","prompt_cache_key":"%d-LONG"`, `"model":"m","metadata":{"user_id":"%d-LONG_session_01234567-89ab-cdef-0123-456789abcdef"}`} {
-			w.call("/v1/chat/completions", `{`+strings.ReplaceAll(fmt.Sprintf(field, i), "LONG", long)+`,"messages":[{"role":"user","content":"`+text+`"}]}`)
+		for _, field := range []string{`"model":"%d-LONG"`, `"model":"m","user":"%d-LONG"`,
+			`"model":"m","prompt_cache_key":"%d-LONG"`,
+			`"model":"m","metadata":{"user_id":"%d-LONG_session_01234567-89ab-cdef-0123-456789abcdef"}`} {
+			w.call("/v1/chat/completions", `{`+strings.ReplaceAll(fmt.Sprintf(field, i), "LONG", long)+
+				`,"messages":[{"role":"user","content":"`+text+`"}]}`)
 		}
 	}
 	heap := func() uint64 {

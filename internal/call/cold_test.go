@@ -60,7 +60,8 @@ func TestASideCallIsNoPause(t *testing.T) {
 		k.say()
 	}
 	k.bench = start(t, openStore(t, dir), replying, thrifty)
-	list, err := json.Marshal(append(k.list[:len(k.list):len(k.list)], json.RawMessage(`{"role":"user","content":"give this talk a title"}`)))
+	list, err := json.Marshal(append(k.list[:len(k.list):len(k.list)],
+		json.RawMessage(`{"role":"user","content":"give this talk a title"}`)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,8 @@ func TestAfterACompactionRecallWorksAtOnce(t *testing.T) {
 	const summary = "This session is being continued from a previous conversation that ran out of context. " +
 		"The conversation is summarized below: twenty things were read about harbours, and all of them were in order."
 	k.list = []json.RawMessage{
-		json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, summary)), json.RawMessage(`{"role":"assistant","content":"Yes."}`),
+		json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, summary)),
+		json.RawMessage(`{"role":"assistant","content":"Yes."}`),
 	}
 	said("East of which pier does harbour 7 lie?")
 	if !bytes.Contains(k.last, []byte("harbour 7 lies east of pier 49")) {
@@ -106,7 +107,8 @@ func TestASummaryIsKnownByItsWords(t *testing.T) {
 		"Roo Code": {"Summarize the conversation so far, as described in the prompt instructions.",
 			sums, []string{"user", "Hello.", "assistant", summary}},
 		"without the analysis": {"Please summarize this conversation.",
-			sums, []string{"user", "This is what was done:\n" + summary[len("<analysis>\nThe user asked about harbours.\n</analysis>\n"):]}},
+			sums, []string{"user", "This is what was done:\n" +
+				summary[len("<analysis>\nThe user asked about harbours.\n</analysis>\n"):]}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			profiles, err := window.NewProfiles(window.Profile{Name: "small", Budget: 3000})
@@ -116,10 +118,14 @@ func TestASummaryIsKnownByItsWords(t *testing.T) {
 			store := openStore(t, t.TempDir())
 			library := recall.NewLibrary(store, recall.LibraryOptions{})
 			reply := "Noted."
-			k := newTalker(start(t, store, func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: reply, Input: 100, Output: 5} }, func(o *call.TestOptions) {
-				o.Recall = library
-				o.Profile, o.Profiles = "small", profiles
-			}))
+			k := newTalker(start(t, store,
+				func(*fakemodel.Request) fakemodel.Answer {
+					return fakemodel.Answer{Text: reply, Input: 100,
+						Output: 5}
+				}, func(o *call.TestOptions) {
+					o.Recall = library
+					o.Profile, o.Profiles = "small", profiles
+				}))
 			k.header = nil
 			t.Cleanup(func() { library.Close() }) // before the store
 			message := func(role, text string) json.RawMessage {
@@ -129,7 +135,8 @@ func TestASummaryIsKnownByItsWords(t *testing.T) {
 			k.again()
 			for n := range 20 {
 				k.list = append(k.list,
-					json.RawMessage(fmt.Sprintf(`{"role":"assistant","content":"","tool_calls":[{"id":"c%d","type":"function","function":{"name":"read","arguments":"{}"}}]}`, n)),
+					json.RawMessage(
+						fmt.Sprintf(`{"role":"assistant","content":"","tool_calls":[{"id":"c%d","type":"function","function":{"name":"read","arguments":"{}"}}]}`, n)),
 					json.RawMessage(fmt.Sprintf(`{"role":"tool","tool_call_id":"c%d","content":%q}`, n, words(n+1))))
 			}
 			k.list = append(k.list, message("user", "Thanks."))

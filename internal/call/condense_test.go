@@ -86,7 +86,8 @@ func (k *talker) await(kind string, n int) []oriel.Event {
 // before it does, and to no other.
 func TestSummariesNameTheRecallToolOnlyIfTheRequestHasIt(t *testing.T) {
 	var model saying
-	k := newTalker(start(t, openStore(t, t.TempDir()), replying, condensing(summariser(t, model.handler()), false, 0)), "X-Oriel-Budget", "5000")
+	k := newTalker(start(t, openStore(t, t.TempDir()), replying, condensing(summariser(t, model.handler()), false, 0)),
+		"X-Oriel-Budget", "5000")
 	const tools, named = `,"tools":[{"type":"function","function":{"name":"mcp__oriel__recall","parameters":{"type":"object"}}}]`, " earlier messages; look them up with mcp__oriel__recall]"
 	k.more = tools
 	for n, kind := range []string{"digest", "summary"} {
@@ -97,7 +98,8 @@ func TestSummariesNameTheRecallToolOnlyIfTheRequestHasIt(t *testing.T) {
 		k.await(oriel.EventCondensation, n+1)
 	}
 	k.more = ""
-	if k.say(); !bytes.Contains(k.last, []byte("[Oriel summary of ")) || bytes.Contains(k.last, []byte("mcp__oriel__recall")) {
+	if k.say(); !bytes.Contains(k.last, []byte("[Oriel summary of ")) ||
+		bytes.Contains(k.last, []byte("mcp__oriel__recall")) {
 		t.Errorf("without the tool: %s", k.last)
 	}
 	k.more = tools
@@ -111,13 +113,15 @@ func TestSummariesNameTheRecallToolOnlyIfTheRequestHasIt(t *testing.T) {
 func TestSummariesAreWrittenBehindTheScenes(t *testing.T) {
 	dir := t.TempDir()
 	var model saying
-	k := newTalker(start(t, openStore(t, dir), replying, condensing(summariser(t, model.handler()), false, 0)), "X-Oriel-Budget", "5000")
+	k := newTalker(start(t, openStore(t, dir), replying, condensing(summariser(t, model.handler()), false, 0)),
+		"X-Oriel-Budget", "5000")
 	k.untilCut()
 	if !bytes.Contains(k.last, []byte("[Oriel digest of ")) || bytes.Contains(k.last, []byte(summaryText)) {
 		t.Fatalf("the first cut: %s", k.last)
 	}
 	e := k.await(oriel.EventCondensation, 1)[0]
-	if e.Cost != (1000*1+100*2)/1e6 || e.Conversation != "talk" || e.Plan == "" || e.Items == 0 || e.TokensBefore <= e.TokensAfter || e.TokensAfter == 0 || e.Error != "" {
+	if e.Cost != (1000*1+100*2)/1e6 || e.Conversation != "talk" || e.Plan == "" || e.Items == 0 ||
+		e.TokensBefore <= e.TokensAfter || e.TokensAfter == 0 || e.Error != "" {
 		t.Errorf("event %+v", e)
 	}
 	before := k.last
@@ -128,7 +132,8 @@ func TestSummariesAreWrittenBehindTheScenes(t *testing.T) {
 		t.Error("a summary changed the view between two cuts")
 	}
 	k.untilCut()
-	if !bytes.Contains(k.last, []byte(summaryText)) || bytes.Count(k.last, []byte("[Oriel digest of "))+bytes.Count(k.last, []byte("[Oriel summary of ")) != 1 {
+	if !bytes.Contains(k.last, []byte(summaryText)) ||
+		bytes.Count(k.last, []byte("[Oriel digest of "))+bytes.Count(k.last, []byte("[Oriel summary of ")) != 1 {
 		t.Errorf("the second cut: %s", k.last)
 	}
 	// The next one goes on from the first.
@@ -140,7 +145,8 @@ func TestSummariesAreWrittenBehindTheScenes(t *testing.T) {
 		t.Errorf("asked %q", asked)
 	}
 	records, err := k.store.Records(ctx, timeline.Local, "talk", "plan", "")
-	if err != nil || len(records) != 2 || !strings.Contains(string(records[1].Data), `"cost":0.0012`) || !strings.Contains(string(records[1].Data), `"reused":0.0012`) {
+	if err != nil || len(records) != 2 || !strings.Contains(string(records[1].Data), `"cost":0.0012`) ||
+		!strings.Contains(string(records[1].Data), `"reused":0.0012`) {
 		t.Errorf("%d plans, %v", len(records), err)
 	}
 	if action := k.say().Header.Get("X-Oriel-Action"); action != "condense" {
@@ -162,12 +168,15 @@ func TestSummariesAreWrittenBehindTheScenes(t *testing.T) {
 // Inline, the call that cuts has the summary.
 func TestSummariesInline(t *testing.T) {
 	var model saying
-	k := newTalker(start(t, openStore(t, t.TempDir()), replying, condensing(summariser(t, model.handler()), true, time.Minute)), "X-Oriel-Budget", "5000")
+	k := newTalker(start(t, openStore(t, t.TempDir()), replying,
+		condensing(summariser(t, model.handler()), true, time.Minute)), "X-Oriel-Budget", "5000")
 	k.untilCut()
 	if !bytes.Contains(k.last, []byte(summaryText)) || bytes.Contains(k.last, []byte("[Oriel digest")) {
 		t.Errorf("the cut: %s", k.last)
 	}
-	if e := k.told(oriel.EventCondensation); len(e) != 1 || e[0].Cost != 0.0012 || e[0].Error != "" || e[0].TokensAfter == 0 || e[0].TokensAfter > 300 || e[0].TokensBefore < 2000 || e[0].TokensBefore >= k.told(oriel.EventCut)[0].TokensBefore {
+	if e := k.told(oriel.EventCondensation); len(e) != 1 || e[0].Cost != 0.0012 || e[0].Error != "" ||
+		e[0].TokensAfter == 0 || e[0].TokensAfter > 300 || e[0].TokensBefore < 2000 ||
+		e[0].TokensBefore >= k.told(oriel.EventCut)[0].TokensBefore {
 		t.Errorf("events %+v", e)
 	}
 }
@@ -178,14 +187,16 @@ func TestCondensationsAreThoseThatWereAsked(t *testing.T) {
 	asked := 0
 	for _, budget := range []string{"90", "200", "500", "1200", "3000", "5000"} {
 		var model saying
-		k := newTalker(start(t, openStore(t, t.TempDir()), replying, condensing(summariser(t, model.handler()), true, time.Minute)), "X-Oriel-Budget", budget)
+		k := newTalker(start(t, openStore(t, t.TempDir()), replying,
+			condensing(summariser(t, model.handler()), true, time.Minute)), "X-Oriel-Budget", budget)
 		for range 20 {
 			k.say()
 		}
 		asked += len(model.asked)
 		events := k.told(oriel.EventCondensation)
 		if len(events) != len(model.asked) {
-			t.Errorf("a budget of %s: %d requests to the model, %d events: %+v", budget, len(model.asked), len(events), events)
+			t.Errorf("a budget of %s: %d requests to the model, %d events: %+v", budget, len(model.asked), len(events),
+				events)
 		}
 		for _, e := range events {
 			if e.Cost == 0 || e.TokensBefore == 0 || (e.Error == "") != (e.TokensAfter > 0) {
@@ -206,7 +217,8 @@ func TestUsageHasTheCostOfSummariesInline(t *testing.T) {
 		asked++
 		return fakemodel.Answer{Text: summaryText, Input: 1000 * asked, Output: 100}
 	}}
-	k := newTalker(start(t, openStore(t, t.TempDir()), replying, condensing(summariser(t, model), true, time.Minute)), "X-Oriel-Budget", "5000")
+	k := newTalker(start(t, openStore(t, t.TempDir()), replying, condensing(summariser(t, model), true, time.Minute)),
+		"X-Oriel-Budget", "5000")
 	for range 3 {
 		k.untilCut()
 	}
@@ -231,16 +243,20 @@ func TestSummariesThatFail(t *testing.T) {
 		wait   time.Duration
 		why    string
 	}{
-		"refused": {fake(fakemodel.Answer{Status: 500, Error: "no key like " + condenseKey}), 0, "status 500: no key like [not kept] (3 tries)"},
+		"refused": {fake(fakemodel.Answer{Status: 500, Error: "no key like " + condenseKey}), 0,
+			"status 500: no key like [not kept] (3 tries)"},
 		"hangs": {http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body) // else the server does not see that the client has left
 			<-r.Context().Done()
 		}), 20 * time.Millisecond, "deadline"},
-		"page":     {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>hello")) }), 0, "no reply"},
+		"page": {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>hello")) }),
+			0, "no reply"},
 		"redirect": {http.RedirectHandler("http://127.0.0.1:1/", http.StatusTemporaryRedirect), 0, "status 307"},
 		"empty":    {fake(fakemodel.Answer{Text: " ", Input: 1000, Output: 10}), 0, "empty"},
-		"declines": {fake(fakemodel.Answer{Text: "I'm sorry, but I can't help with that.", Input: 1000, Output: 10}), 0, "refused"},
-		"nested":   {fake(fakemodel.Answer{Text: "So: [Oriel summary of 3 earlier messages]\nand so on", Input: 1000, Output: 10}), 0, "another summary"},
+		"declines": {fake(fakemodel.Answer{Text: "I'm sorry, but I can't help with that.", Input: 1000, Output: 10}), 0,
+			"refused"},
+		"nested": {fake(fakemodel.Answer{Text: "So: [Oriel summary of 3 earlier messages]\nand so on", Input: 1000,
+			Output: 10}), 0, "another summary"},
 		"too long": {fake(fakemodel.Answer{Text: strings.Repeat("word", 20000), Input: 1000, Output: 10}), 0, "limit"},
 	} {
 		for _, inline := range []bool{false, true} {
@@ -249,13 +265,15 @@ func TestSummariesThatFail(t *testing.T) {
 				if wait == 0 {
 					wait = time.Minute
 				}
-				k := newTalker(start(t, memory.New(), replying, condensing(summariser(t, c.answer), inline, wait)), "X-Oriel-Budget", "2000")
+				k := newTalker(start(t, memory.New(), replying, condensing(summariser(t, c.answer), inline, wait)),
+					"X-Oriel-Budget", "2000")
 				k.untilCut()
 				e := k.await(oriel.EventCondensation, 1)[0]
 				if !strings.Contains(e.Error, c.why) || strings.Contains(e.Error, condenseKey) {
 					t.Errorf("event %+v", e)
 				}
-				if charged := name == "empty" || name == "declines" || name == "nested" || name == "too long"; charged != (e.Cost > 0) {
+				if charged := name == "empty" || name == "declines" || name == "nested" ||
+					name == "too long"; charged != (e.Cost > 0) {
 					t.Errorf("cost %v", e.Cost)
 				}
 				k.untilCut()

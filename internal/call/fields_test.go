@@ -24,7 +24,8 @@ func TestLargeFieldsAreStoredOnceAndCounted(t *testing.T) {
 	}
 	b := start(t, store, func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "hi"} })
 	b.model.Unchecked = true
-	schema := `{"type":"json_schema","json_schema":{"name":"s","schema":{"enum":["` + strings.Repeat("a choice of many\",\"", 8000) + `"]}}}`
+	schema := `{"type":"json_schema","json_schema":{"name":"s","schema":{"enum":["` +
+		strings.Repeat("a choice of many\",\"", 8000) + `"]}}}`
 	var many strings.Builder // of small fields
 	for i := range 1000 {
 		fmt.Fprintf(&many, `"field-%d": %d , `, i, i)
@@ -35,7 +36,8 @@ func TestLargeFieldsAreStoredOnceAndCounted(t *testing.T) {
 		body := fmt.Sprintf(`{"model":"m","temperature":0.%d,"seed":%d,"response_format":%s,%s"twice":1,"twice":"%s","messages":[{"role":"user","content":"call %d"}]}`,
 			i, i, schema, many.String(), strings.Repeat("x", 600), i)
 		sent = append(sent, body)
-		if resp, answer := b.send("/v1/chat/completions", []byte(body), "X-Oriel-Session", "one"); resp.StatusCode != http.StatusOK {
+		if resp, answer := b.send("/v1/chat/completions", []byte(body), "X-Oriel-Session",
+			"one"); resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s %s", resp.Status, answer)
 		}
 		b.settle(i + 1)
@@ -78,7 +80,8 @@ func TestLargeFieldsAreStoredOnceAndCounted(t *testing.T) {
 		}
 	}
 	// All of it goes with the conversations, and size is what prune looks at.
-	if gone, err := timeline.Prune(ctx, store, timeline.Local, timeline.Policy{MaxBytes: int64(len(schema)) / 2}, time.Now()); err != nil || len(gone) == 0 {
+	if gone, err := timeline.Prune(ctx, store, timeline.Local, timeline.Policy{MaxBytes: int64(len(schema)) / 2},
+		time.Now()); err != nil || len(gone) == 0 {
 		t.Errorf("pruned %v, %v", gone, err)
 	}
 	if st, err = store.Stats(ctx, timeline.Local); err != nil || st.Bytes > int64(len(schema))/2 {
@@ -94,16 +97,21 @@ func TestCallsOfOlderBuildsAreReadable(t *testing.T) {
 	}
 	defer store.Close()
 	raw := []byte(`{"role":"user","content":"a"}`)
-	got, err := timeline.NewLog(store, timeline.LogOptions{}).Append(ctx, timeline.Local, "old", []timeline.Resent{{Raw: raw, Format: "openai", Role: "user", Time: time.Now()}}, func(int) timeline.Hash { return timeline.HashOf(raw) }, timeline.Change{Now: time.Now()})
+	got, err := timeline.NewLog(store, timeline.LogOptions{}).Append(ctx, timeline.Local, "old",
+		[]timeline.Resent{{Raw: raw, Format: "openai", Role: "user", Time: time.Now()}},
+		func(int) timeline.Hash { return timeline.HashOf(raw) }, timeline.Change{Now: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := fmt.Appendf(nil, `{"v":1,"format":"openai","path":"/v1/chat/completions","model":"m","thread":"new","messages":1,"forms":%q,"rest":{"model":"m","stop":["x"]},"began":"2026-11-01T00:00:00Z","ms":1}`, got.Forms.String())
-	recorded, err := call.Read(ctx, store, timeline.Local, &timeline.Record{Kind: "call", Key: "c", At: got.Place(1), Data: data})
+	data := fmt.Appendf(nil,
+		`{"v":1,"format":"openai","path":"/v1/chat/completions","model":"m","thread":"new","messages":1,"forms":%q,"rest":{"model":"m","stop":["x"]},"began":"2026-11-01T00:00:00Z","ms":1}`, got.Forms.String())
+	recorded, err := call.Read(ctx, store, timeline.Local, &timeline.Record{Kind: "call", Key: "c", At: got.Place(1),
+		Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []byte(`{"model":"m","stop":["x"],"messages":[{"role":"user","content":"a"}]}`); !bytes.Equal(recorded.Body, want) {
+	if want := []byte(`{"model":"m","stop":["x"],"messages":[{"role":"user","content":"a"}]}`); !bytes.Equal(
+		recorded.Body, want) {
 		t.Errorf("%s", recorded.Body)
 	}
 }

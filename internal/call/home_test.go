@@ -28,13 +28,15 @@ type nameless struct {
 // ask makes a call by an engine and returns the conversation that it was told.
 func (n *nameless) ask(e *oriel.Engine, id, text string) string {
 	n.list = append(n.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, text)))
-	list := append([]json.RawMessage{json.RawMessage(fmt.Sprintf(`{"role":"system","content":%q}`, n.prompt))}, n.list...)
+	list := append([]json.RawMessage{json.RawMessage(fmt.Sprintf(`{"role":"system","content":%q}`, n.prompt))},
+		n.list...)
 	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`, jsonOf(list))
 	h := http.Header{}
 	if n.told != "" {
 		h.Set("X-Oriel-Conversation", n.told)
 	}
-	c := call.Of(e).Begin(ctx, &call.Request{ID: id, Tenant: timeline.Local, Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body})
+	c := call.Of(e).Begin(ctx, &call.Request{ID: id, Tenant: timeline.Local, Format: wire.Chat,
+		Path: "/v1/chat/completions", Header: h, Body: body})
 	c.Response(http.StatusOK, http.Header{"Content-Type": {"application/json"}})
 	h = http.Header{}
 	c.Header(h)
@@ -56,7 +58,10 @@ func outage(t *testing.T, inner timeline.Store) (store *flaky, engines []*oriel.
 }
 
 func openShared(t *testing.T, store timeline.Store, spool string) *oriel.Engine {
-	e, err := oriel.Open(call.With(ctx, call.Inside{Waits: call.Waits{Store: time.Minute, Spool: time.Second, Write: time.Second, Brief: time.Second, Late: time.Millisecond, Shared: 10 * time.Millisecond}}), oriel.Config{Store: store, Spool: spool, Shared: true, NoEmbed: true})
+	e, err := oriel.Open(call.With(ctx,
+		call.Inside{Waits: call.Waits{Store: time.Minute, Spool: time.Second, Write: time.Second, Brief: time.Second,
+			Late: time.Millisecond, Shared: 10 * time.Millisecond}}),
+		oriel.Config{Store: store, Spool: spool, Shared: true, NoEmbed: true})
 	must(err)
 	t.Cleanup(func() { must(e.Close()) })
 	return e
@@ -87,7 +92,9 @@ func TestOutageLeavesOneConversation(t *testing.T) {
 	first := agent.ask(engines[0], "a1", "Write a parser for dates.")
 	agent.ask(engines[0], "a2", "Also for times.")
 	home := stranger.ask(engines[0], "s1", "hi")
-	critic := &nameless{prompt: "An entirely different assistant reviews what others wrote, with care, at length and in verse.", list: slices.Clone(agent.list)}
+	critic := &nameless{
+		prompt: "An entirely different assistant reviews what others wrote, with care, at length and in verse.",
+		list:   slices.Clone(agent.list)}
 	store.mode.Store("gone")
 	agent.ask(engines[1], "a3", "And for zones.")
 	agent.ask(engines[1], "a4", "Test it.")
@@ -118,7 +125,8 @@ func TestOutageLeavesOneConversation(t *testing.T) {
 	c, err := store.Conversation(ctx, timeline.Local, first)
 	must(err)
 	n := 0
-	must(store.Messages(ctx, timeline.Local, c.Head, 1, math.MaxInt64, true, func(*timeline.Entry) error { n++; return nil }))
+	must(store.Messages(ctx, timeline.Local, c.Head, 1, math.MaxInt64, true,
+		func(*timeline.Entry) error { n++; return nil }))
 	if n != len(agent.list) {
 		t.Errorf("%d of %d messages are on the way to the head", n, len(agent.list))
 	}
@@ -128,7 +136,8 @@ func TestOutageLeavesOneConversation(t *testing.T) {
 // has given those replies.
 func TestOutageKeepsClientsWithTheSameExamplesApart(t *testing.T) {
 	store, engines := outage(t, memory.New())
-	examples := []json.RawMessage{json.RawMessage(`{"role":"user","content":"Translate: cat"}`), json.RawMessage(`{"role":"assistant","content":"chat"}`)}
+	examples := []json.RawMessage{json.RawMessage(`{"role":"user","content":"Translate: cat"}`),
+		json.RawMessage(`{"role":"assistant","content":"chat"}`)}
 	one := &nameless{prompt: "You translate.", list: slices.Clone(examples)}
 	two := &nameless{prompt: "You translate.", list: slices.Clone(examples)}
 	one.ask(engines[0], "one", "Translate: the letters of Ann")
@@ -252,7 +261,8 @@ func TestOutageCallOfADeletedConversation(t *testing.T) {
 		who, err := store.RecordKeys(ctx, timeline.Local, name, "thread")
 		must(err)
 		if name == home || calls != "a2" || len(who) != 1 {
-			t.Errorf("conversation %q (%q was deleted) has the calls %q and is identified by %v", name, home, calls, who)
+			t.Errorf("conversation %q (%q was deleted) has the calls %q and is identified by %v", name, home, calls,
+				who)
 		}
 	}
 }

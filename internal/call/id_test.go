@@ -36,7 +36,8 @@ func (s *server) begin(list []json.RawMessage) (key, told string, end func()) {
 	key = fmt.Sprintf("%s%03d", s.name, s.n)
 	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`, jsonOf(list))
 	h := http.Header{"X-Oriel-Budget": {"3000"}, "X-Oriel-Conversation": {"talk"}}
-	c := s.Begin(ctx, &call.Request{ID: key, Tenant: timeline.Local, Profile: "thrifty", Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body})
+	c := s.Begin(ctx, &call.Request{ID: key, Tenant: timeline.Local, Profile: "thrifty", Format: wire.Chat,
+		Path: "/v1/chat/completions", Header: h, Body: body})
 	c.Response(200, http.Header{"Content-Type": {"application/json"}})
 	out := http.Header{}
 	c.Header(out)
@@ -50,10 +51,12 @@ func (s *server) begin(list []json.RawMessage) (key, told string, end func()) {
 func branched(n int, branch string) []json.RawMessage {
 	var list []json.RawMessage
 	for i := range n {
-		list = append(list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(i))), json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+		list = append(list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(i))),
+			json.RawMessage(`{"role":"assistant","content":"Noted."}`))
 	}
 	for i := range 20 {
-		list = append(list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, branch+words(i))), json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+		list = append(list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, branch+words(i))),
+			json.RawMessage(`{"role":"assistant","content":"Noted."}`))
 	}
 	return append(list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, "and now, "+branch)))
 }
@@ -149,7 +152,8 @@ func TestTwoServersThatBeginAConversationTellNoIDForTwoPlans(t *testing.T) {
 	plans, err := plan.List(ctx, timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}, nil)
 	must(err)
 	for key, id := range told {
-		if i := slices.IndexFunc(plans, func(p plan.Stored) bool { return p.ID == id }); i < 0 || !strings.HasPrefix(id, "p-"+key) {
+		if i := slices.IndexFunc(plans, func(p plan.Stored) bool { return p.ID == id }); i < 0 ||
+			!strings.HasPrefix(id, "p-"+key) {
 			t.Errorf("call %s told plan %q, stored are %v", key, id, names(plans))
 		}
 	}
@@ -189,7 +193,8 @@ func TestNothingIsWrittenBeforeARequestIsSent(t *testing.T) {
 	if p, ok := planOf(t, store, told); !ok || p.Name() != "p1" {
 		t.Errorf("it is stored as %+v", p)
 	}
-	list = append(list, json.RawMessage(`{"role":"assistant","content":"Noted."}`), json.RawMessage(`{"role":"user","content":"go on"}`))
+	list = append(list, json.RawMessage(`{"role":"assistant","content":"Noted."}`),
+		json.RawMessage(`{"role":"user","content":"go on"}`))
 	_, again, end := s.begin(list)
 	end()
 	settle(t, s, 3)
@@ -212,7 +217,8 @@ func TestPlansOfEarlierProgramsKeepTheirNumbers(t *testing.T) {
 	end()
 	settle(t, s, 2)
 
-	change := timeline.Change{Conversation: "talk", Stay: true, Now: time.Now(), Drop: []timeline.Key{{Kind: timeline.KindPlan, Key: told}}}
+	change := timeline.Change{Conversation: "talk", Stay: true, Now: time.Now(),
+		Drop: []timeline.Key{{Kind: timeline.KindPlan, Key: told}}}
 	old := "p3" + strings.TrimPrefix(told, "p")
 	for _, kind := range []string{timeline.KindPlan, "call"} {
 		records, err := store.Records(ctx, timeline.Local, "talk", kind, "")
@@ -230,13 +236,15 @@ func TestPlansOfEarlierProgramsKeepTheirNumbers(t *testing.T) {
 
 	records, err := store.Records(ctx, timeline.Local, "talk", "call", "A002")
 	must(err)
-	if c, _, err := call.ReadSent(ctx, store, timeline.Local, "talk", &records[0], call.SentOptions{}); err != nil || c.Plan != told {
+	if c, _, err := call.ReadSent(ctx, store, timeline.Local, "talk", &records[0], call.SentOptions{}); err != nil ||
+		c.Plan != told {
 		t.Errorf("the call was sent by %+v, %v", c, err)
 	}
 	stored, err := store.Conversation(ctx, timeline.Local, "talk")
 	must(err)
 	for _, id := range []string{"p3", told} {
-		if u, err := s.Recorded(timeline.Local, stored).WouldUndo(ctx, id); err != nil && !errors.Is(err, oriel.ErrCannotFit) || u.Plan != "p3" || len(u.Back) == 0 {
+		if u, err := s.Recorded(timeline.Local, stored).WouldUndo(ctx, id); err != nil &&
+			!errors.Is(err, oriel.ErrCannotFit) || u.Plan != "p3" || len(u.Back) == 0 {
 			t.Errorf("an undo of %s does %+v, %v", id, u, err)
 		}
 	}

@@ -20,7 +20,8 @@ func TestPlansAreInheritedByTheChainOfMessages(t *testing.T) {
 	r := restart(store)
 	var examples []json.RawMessage
 	for i := range 30 {
-		examples = append(examples, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(1000+i))), json.RawMessage(`{"role":"assistant","content":"Yes."}`))
+		examples = append(examples, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(1000+i))),
+			json.RawMessage(`{"role":"assistant","content":"Yes."}`))
 	}
 	one := &caller{t: t, n: 1, list: slices.Clone(examples)}
 	one.say(r, "thrifty")
@@ -119,7 +120,8 @@ func TestPlansAreNumberedWithinTheirConversation(t *testing.T) {
 	r := restart(store)
 	var examples []json.RawMessage
 	for i := range 30 {
-		examples = append(examples, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(1000+i))), json.RawMessage(`{"role":"assistant","content":"Yes."}`))
+		examples = append(examples, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(1000+i))),
+			json.RawMessage(`{"role":"assistant","content":"Yes."}`))
 	}
 	// use returns the plans of 30 calls, in the order of their first use.
 	use := func(c *caller) (plans []string) {

@@ -34,11 +34,13 @@ func TestSecretsOfToolsAreNotKept(t *testing.T) {
 	const canary = "canary-4711"
 	for i, body := range []string{
 		`{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"a"}],"mcp_servers":[{"type":"url","url":"https://x","authorization_token":"` + canary + `"}]}`,
-		`{"model":"m","input":"b","tools":[{"type":"mcp","server_label":"s","authorization":"` + canary + `","headers":{"X-Token": "` + canary + `","n":1}}]}`,
+		`{"model":"m","input":"b","tools":[{"type":"mcp","server_label":"s","authorization":"` + canary +
+			`","headers":{"X-Token": "` + canary + `","n":1}}]}`,
 		`{"model":"m","messages":[{"role":"user","content":"c"}],"api_key" : "x` + canary + `\"y"}`,
 	} {
 		path := []string{"/v1/messages", "/v1/responses", "/v1/chat/completions"}[i]
-		if resp, answer := b.send(path, []byte(body), "Authorization", "Bearer "+canary, "X-Api-Key", canary); resp.StatusCode != http.StatusOK {
+		if resp, answer := b.send(path, []byte(body), "Authorization", "Bearer "+canary, "X-Api-Key",
+			canary); resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s %s", resp.Status, answer)
 		}
 		if !bytes.Equal(b.bodies[i], []byte(body)) {
@@ -93,7 +95,8 @@ func TestForeignAndEmptyFieldsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want, got map[string]any
-	if json.Unmarshal([]byte(body), &want) != nil || json.Unmarshal(recorded.Body, &got) != nil || fmt.Sprint(want) != fmt.Sprint(got) {
+	if json.Unmarshal([]byte(body), &want) != nil || json.Unmarshal(recorded.Body, &got) != nil ||
+		fmt.Sprint(want) != fmt.Sprint(got) {
 		t.Errorf("%s, was %s", recorded.Body, body)
 	}
 }
@@ -103,9 +106,11 @@ func TestACompleteReplyCountsThoughTheClientLeft(t *testing.T) {
 	b := start(t, memory.New(), func(*fakemodel.Request) fakemodel.Answer {
 		return fakemodel.Answer{Text: "a whole reply", Input: 1, Output: 2}
 	})
-	rec := b.engine.Begin(ctx, requestOf(t, "/v1/messages", wire.Anthropic, `{"model":"m","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"a"}]}`))
+	rec := b.engine.Begin(ctx, requestOf(t, "/v1/messages", wire.Anthropic,
+		`{"model":"m","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"a"}]}`))
 	rec.Response(http.StatusOK, http.Header{"Content-Type": {"text/event-stream"}})
-	_, stream := b.send("/v1/messages", []byte(`{"model":"m","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"b"}]}`))
+	_, stream := b.send("/v1/messages",
+		[]byte(`{"model":"m","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"b"}]}`))
 	rec.Write(stream)
 	rec.End(fmt.Errorf("%w: %w: context canceled", proxy.ErrClientLeft, proxy.ErrUpstream))
 	b.settle(2)
@@ -122,7 +127,8 @@ func TestACompleteReplyCountsThoughTheClientLeft(t *testing.T) {
 
 func requestOf(t *testing.T, path string, f wire.Format, body string) *call.Request {
 	t.Helper()
-	return &call.Request{ID: t.Name(), Tenant: timeline.Local, Format: f, Path: path, Header: http.Header{}, Body: []byte(body)}
+	return &call.Request{ID: t.Name(), Tenant: timeline.Local, Format: f, Path: path, Header: http.Header{},
+		Body: []byte(body)}
 }
 
 // What the history must know of a conversation beside its messages: that it continues
@@ -131,7 +137,8 @@ func TestWhatIsKnownOfAConversationIsStored(t *testing.T) {
 	b := start(t, memory.New(), func(r *fakemodel.Request) fakemodel.Answer {
 		return fakemodel.Answer{Text: fmt.Sprintf("reply to %d messages", len(r.Messages)), Input: 1000, Output: 20}
 	})
-	a := &agent{path: "/v1/messages", format: wire.Anthropic, list: []json.RawMessage{[]byte(`{"role":"user","content":"hello"}`)}}
+	a := &agent{path: "/v1/messages", format: wire.Anthropic,
+		list: []json.RawMessage{[]byte(`{"role":"user","content":"hello"}`)}}
 	calls := 0
 	send := func() {
 		t.Helper()
@@ -159,7 +166,8 @@ func TestWhatIsKnownOfAConversationIsStored(t *testing.T) {
 		t.Errorf("it stands at %v of %d, %v", main.Head, len(long)-1, err)
 	}
 	// The client compacts.
-	a.list = []json.RawMessage{[]byte(`{"role":"user","content":"This session is being continued from a previous conversation that ran out of context. Summary: hello was said, and then again and again, and much more of the same."}`)}
+	a.list = []json.RawMessage{
+		[]byte(`{"role":"user","content":"This session is being continued from a previous conversation that ran out of context. Summary: hello was said, and then again and again, and much more of the same."}`)}
 	send()
 	next, err := b.store.Conversation(ctx, timeline.Local, "session-a~2")
 	if err != nil || next.Continues != "session-a" {
@@ -179,14 +187,17 @@ func TestUsageTeachesTheCounter(t *testing.T) {
 		return fakemodel.Answer{Text: "yes", Input: 20 + len(r.Data())/4, Output: 2}
 	}, func(o *call.TestOptions) { o.Calibration = learnt })
 	for i := range 12 {
-		b.send("/v1/responses", fmt.Appendf(nil, `{"model":"some-model","previous_response_id":"r%d","input":"question %d %s"}`, i, i, bytes.Repeat([]byte("of words "), 400+40*i)))
+		b.send("/v1/responses",
+			fmt.Appendf(nil, `{"model":"some-model","previous_response_id":"r%d","input":"question %d %s"}`, i, i,
+				bytes.Repeat([]byte("of words "), 400+40*i)))
 	}
 	b.settle(12)
 	if s := learnt.Scale(token.LearntKey(timeline.Local, "some-model")); s.N != 0 {
 		t.Errorf("%+v was learnt from what the provider holds", s)
 	}
 	for i := range 12 {
-		b.send("/v1/responses", fmt.Appendf(nil, `{"model":"some-model","input":"question %d %s"}`, i, bytes.Repeat([]byte("of words "), 400+40*i)))
+		b.send("/v1/responses", fmt.Appendf(nil, `{"model":"some-model","input":"question %d %s"}`, i,
+			bytes.Repeat([]byte("of words "), 400+40*i)))
 	}
 	b.settle(24)
 	if s := learnt.Scale(token.LearntKey(timeline.Local, "some-model")); s.N == 0 {
@@ -202,9 +213,12 @@ func TestTheBacklogIsBounded(t *testing.T) {
 			<-gate
 		}
 		return nil
-	}}, func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "hi"} }, func(o *call.TestOptions) { o.Backlog = 1000 })
+	}}, func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "hi"} },
+		func(o *call.TestOptions) { o.Backlog = 1000 })
 	for i := range 4 {
-		if resp, _ := b.send("/v1/messages", fmt.Appendf(nil, `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"%d %s"}]}`, i, bytes.Repeat([]byte("x"), 600))); resp.StatusCode != http.StatusOK {
+		if resp, _ := b.send("/v1/messages",
+			fmt.Appendf(nil, `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"%d %s"}]}`, i,
+				bytes.Repeat([]byte("x"), 600))); resp.StatusCode != http.StatusOK {
 			t.Error(resp.Status)
 		}
 	}
@@ -223,10 +237,12 @@ func TestTheBacklogIsBounded(t *testing.T) {
 func TestALateEndMovesNothingBack(t *testing.T) {
 	// The second call waits in vain for the end of the first.
 	brief := func(o *call.TestOptions) { o.Waits.Brief = time.Millisecond }
-	b := start(t, memory.New(), func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "hi"} }, thrifty, brief)
+	b := start(t, memory.New(), func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "hi"} },
+		thrifty, brief)
 	const first = `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"a"}`
 	one := b.engine.Begin(ctx, requestOf(t, "/v1/messages", wire.Anthropic, first+`]}`))
-	two := b.engine.Begin(ctx, requestOf(t, "/v1/messages", wire.Anthropic, first+`,{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`))
+	two := b.engine.Begin(ctx, requestOf(t, "/v1/messages", wire.Anthropic,
+		first+`,{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`))
 	two.End(nil)
 	b.settle(1)
 	one.End(nil)

@@ -48,7 +48,8 @@ func (c *caller) say(r *call.Engine, profile string) (action string) {
 		h.Set("X-Oriel-Conversation", cmp.Or(c.name, "talk"))
 	}
 	began := time.Now()
-	rec := r.Begin(ctx, &call.Request{ID: fmt.Sprintf("call-%03d", c.n), Tenant: timeline.Local, Profile: profile, Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body, Began: began})
+	rec := r.Begin(ctx, &call.Request{ID: fmt.Sprintf("call-%03d", c.n), Tenant: timeline.Local, Profile: profile,
+		Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body, Began: began})
 	c.took = time.Since(began)
 	if c.sent = rec.Body(); c.sent == nil {
 		c.sent = body
@@ -205,7 +206,8 @@ func TestAStoreThatIsGoneHoldsOneCall(t *testing.T) {
 		var waited time.Duration
 		for i := range 5 {
 			c := &caller{t: t, n: i * 10, named: true, list: []json.RawMessage{
-				json.RawMessage(fmt.Sprintf(`{"role":"user","content":"opener %d"}`, i)), json.RawMessage(`{"role":"assistant","content":"yes"}`),
+				json.RawMessage(fmt.Sprintf(`{"role":"user","content":"opener %d"}`, i)),
+				json.RawMessage(`{"role":"assistant","content":"yes"}`),
 			}}
 			c.say(r, "thrifty")
 			waited += c.took
@@ -245,11 +247,13 @@ func TestACallThatIsFoundLateLeavesTheHeadWhereItIs(t *testing.T) {
 		after, err := shared.Conversation(ctx, timeline.Local, "talk")
 		must(err)
 		if after.Revision == before.Revision || after.Head != before.Head {
-			t.Errorf("the head was %v at revision %d, is %v at %d", before.Head, before.Revision, after.Head, after.Revision)
+			t.Errorf("the head was %v at revision %d, is %v at %d", before.Head, before.Revision, after.Head,
+				after.Revision)
 		}
 		records, err := shared.Records(ctx, timeline.Local, "talk", "call", "call-002")
 		must(err)
-		if len(records) != 1 || !strings.Contains(string(records[0].Data), fmt.Sprintf(`"ms":%d,`, took.Milliseconds())) {
+		if len(records) != 1 ||
+			!strings.Contains(string(records[0].Data), fmt.Sprintf(`"ms":%d,`, took.Milliseconds())) {
 			t.Errorf("the late call is stored as %v", records)
 		}
 	})

@@ -37,7 +37,8 @@ func jsonOf(v any) string {
 // learnt has a limit that two conversations found.
 func learnt(l *token.Limits, model string, window, tokens int) {
 	for _, conversation := range []string{"one of before", "another of before"} {
-		l.Learn(token.Asked{Tenant: timeline.Local, Conversation: conversation, Model: model, Window: window}, tokens, false, time.Now())
+		l.Learn(token.Asked{Tenant: timeline.Local, Conversation: conversation, Model: model, Window: window}, tokens,
+			false, time.Now())
 	}
 }
 
@@ -100,7 +101,8 @@ func TestRefusalsThatTeachNothing(t *testing.T) {
 			}
 			res, _ := u.send("/v1/messages", body, "X-Oriel-Conversation", "c")
 			u.settle(c.calls + 1)
-			if u.got[len(u.got)-1] != string(body) || res.Header.Get("X-Oriel-Action") != "none" || res.Header.Get("X-Oriel-Plan") != "" {
+			if u.got[len(u.got)-1] != string(body) || res.Header.Get("X-Oriel-Action") != "none" ||
+				res.Header.Get("X-Oriel-Plan") != "" {
 				t.Errorf("after it: %v", res.Header)
 			}
 			if all, err := u.store.Records(ctx, timeline.Local, "c", "plan", ""); err != nil || len(all) > 0 {
@@ -116,7 +118,8 @@ func TestAFigureIsBelieved(t *testing.T) {
 	u := before(t, limits, func(n int, w http.ResponseWriter) {
 		if n == 1 {
 			w.WriteHeader(400)
-			io.WriteString(w, `{"error":{"code":400,"message":"request (40402 tokens) exceeds the available context size (4096 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":40402,"n_ctx":4096}}`)
+			io.WriteString(w,
+				`{"error":{"code":400,"message":"request (40402 tokens) exceeds the available context size (4096 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":40402,"n_ctx":4096}}`)
 			return
 		}
 		message(w, "end_turn", 2000, 10)
@@ -150,7 +153,8 @@ func TestALimitOfThePromptAloneIsNotReducedByTheReply(t *testing.T) {
 		u.settle(i + 1)
 		after, err := strconv.Atoi(res.Header.Get("X-Oriel-Tokens-After"))
 		if before := res.Header.Get("X-Oriel-Tokens-Before"); err != nil || len(before) != 4 || after < limit/4 {
-			t.Errorf("call %d: %s of %s tokens were sent, of which the model takes %d: %v", i+1, res.Header.Get("X-Oriel-Tokens-After"), before, limit, err)
+			t.Errorf("call %d: %s of %s tokens were sent, of which the model takes %d: %v", i+1,
+				res.Header.Get("X-Oriel-Tokens-After"), before, limit, err)
 		}
 	}
 	if all := limits.All(time.Now()); len(all) != 1 || all[0].Reply || all[0].Tokens != limit*9/10 {
@@ -196,7 +200,8 @@ func TestAViewThatCannotBeMadeIsTold(t *testing.T) {
 	u := before(t, nil, func(n int, w http.ResponseWriter) { message(w, "end_turn", 2000, 10) })
 	body := history("claude-sonnet-4-5", 5, "go on", "")
 	res, _ := u.send("/v1/messages", body, "X-Oriel-Budget", "10")
-	if h := res.Header; u.got[0] != string(body) || h.Get("X-Oriel-Action") != "error" || h.Get("X-Oriel-Tokens-Before") == "" || h.Get("X-Oriel-Tokens-After") != h.Get("X-Oriel-Tokens-Before") {
+	if h := res.Header; u.got[0] != string(body) || h.Get("X-Oriel-Action") != "error" ||
+		h.Get("X-Oriel-Tokens-Before") == "" || h.Get("X-Oriel-Tokens-After") != h.Get("X-Oriel-Tokens-Before") {
 		t.Errorf("%v", h)
 	}
 	u.settle(1)
@@ -239,8 +244,10 @@ func TestTwoProcessesLearn(t *testing.T) {
 	must(two.Save())
 	must(one.Save()) // it has nothing new
 	l := open()
-	if text := jsonOf(l.Limits); !strings.Contains(text, `"ann\ta 1000":{"tokens":100,`) || !strings.Contains(text, `"ann\tb 1000":{"tokens":200,`) ||
-		!strings.Contains(text, `"ann\tboth 1000":{"tokens":50,`) || !strings.Contains(text, `"binds":{"ann\tb":"one"}`) {
+	if text := jsonOf(l.Limits); !strings.Contains(text, `"ann\ta 1000":{"tokens":100,`) ||
+		!strings.Contains(text, `"ann\tb 1000":{"tokens":200,`) ||
+		!strings.Contains(text, `"ann\tboth 1000":{"tokens":50,`) ||
+		!strings.Contains(text, `"binds":{"ann\tb":"one"}`) {
 		t.Errorf("%s", text)
 	}
 	if l.Calibration.Scale("ann\ta").N != 1 || l.Calibration.Scale("ann\tb").N != 1 {
@@ -280,7 +287,8 @@ func TestTwoProcessesLearn(t *testing.T) {
 func TestWhatIsLearntIsKeptSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var saved atomic.Int64
-		r := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: memory.New(), Calibration: new(token.Calibration), Learnt: func() error { saved.Add(1); return nil }}})
+		r := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: memory.New(),
+			Calibration: new(token.Calibration), Learnt: func() error { saved.Add(1); return nil }}})
 		teach := func() {
 			c := r.Begin(ctx, requestOf(t, "/v1/messages", wire.Anthropic, string(history("m", 20, "go on", ""))))
 			c.Response(200, http.Header{"Content-Type": {"application/json"}})

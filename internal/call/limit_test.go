@@ -60,7 +60,8 @@ func TestStoredBytes(t *testing.T) {
 	if c.Limited.Load() < 2 || c.Written.Load() != before || call.Of(a.engine).Err() != nil {
 		t.Errorf("%d limited, %d written, %v", c.Limited.Load(), c.Written.Load(), call.Of(a.engine).Err())
 	}
-	if len(limited) < 2 || limited[0].Reason != event.LimitBytes || limited[0].Tenant != "team" || !strings.HasPrefix(limited[0].Call, "call-") {
+	if len(limited) < 2 || limited[0].Reason != event.LimitBytes || limited[0].Tenant != "team" ||
+		!strings.HasPrefix(limited[0].Call, "call-") {
 		t.Errorf("%+v", limited)
 	}
 	all, err := store.Conversations(ctx, "team")

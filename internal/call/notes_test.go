@@ -105,14 +105,16 @@ func TestNotesOfVersion1ItemsAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if n := strings.Count(log, "conversations are upgraded"); n != 1 || !strings.Contains(log, "conversation=talk from=1 to=2") {
+	if n := strings.Count(log, "conversations are upgraded"); n != 1 ||
+		!strings.Contains(log, "conversation=talk from=1 to=2") {
 		t.Errorf("the upgrade is logged %d times: %s", n, log)
 	}
 	pins, holds := notesOf(t, dir)
 	if len(pins) != 1 || pins[0].ID != 2 || !pins[0].Settled {
 		t.Errorf("pins %+v", pins)
 	}
-	if len(holds) != 2 || holds[0].Plan != "p3" || holds[0].Held.String() != "3" || holds[1].Plan != timeline.HeldBefore || holds[1].Held.String() != "1" {
+	if len(holds) != 2 || holds[0].Plan != "p3" || holds[0].Held.String() != "3" ||
+		holds[1].Plan != timeline.HeldBefore || holds[1].Held.String() != "1" {
 		t.Errorf("holds %+v", holds)
 	}
 	log = inTalk(t, dir, func(c *oriel.Conversation) {
@@ -193,7 +195,8 @@ func TestNotesOfVersion1CallsAreRead(t *testing.T) {
 	}
 	other := plans[len(plans)-1].Record()
 	other.Key = "p1-AAAAAAAAAAAAAAAA-0"
-	_, err = store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true, Put: []timeline.Record{other}, Now: time.Now()})
+	_, err = store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true,
+		Put: []timeline.Record{other}, Now: time.Now()})
 	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}

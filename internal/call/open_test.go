@@ -205,7 +205,8 @@ func TestAnUnknownHistoryIsFittedWithoutTheStore(t *testing.T) {
 	k := newTalker(start(t, store, replying, thrifty), "X-Oriel-Budget", "3000")
 	for k.said < 40 {
 		k.said++
-		k.list = append(k.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(k.said))), json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+		k.list = append(k.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(k.said))),
+			json.RawMessage(`{"role":"assistant","content":"Noted."}`))
 	}
 	r := k.say()
 	if n := tokensOf(k.last); n > 3000 || !k.shows(k.said) || r.Header.Get("X-Oriel-Action") != "error" {
@@ -218,10 +219,12 @@ func TestRecallThatPanics(t *testing.T) {
 	store := memory.New()
 	library := recall.NewLibrary(store, recall.LibraryOptions{Count: func(string) int { panic("no numbers") }})
 	defer library.Close()
-	k := newTalker(start(t, store, replying, thrifty, func(o *call.TestOptions) { o.Recall = library }), "X-Oriel-Budget", "3000")
+	k := newTalker(start(t, store, replying, thrifty, func(o *call.TestOptions) { o.Recall = library }),
+		"X-Oriel-Budget", "3000")
 	k.untilCut()
 	for range 2 {
-		if r := k.say(); r.Header.Get("X-Oriel-Plan") == "" || r.Header.Get("X-Oriel-Action") == "error" || tokensOf(k.last) > 3000 {
+		if r := k.say(); r.Header.Get("X-Oriel-Plan") == "" || r.Header.Get("X-Oriel-Action") == "error" ||
+			tokensOf(k.last) > 3000 {
 			t.Errorf("%d tokens, %v", tokensOf(k.last), r.Header)
 		}
 	}
@@ -236,14 +239,16 @@ func TestRecallThatFailsIsReported(t *testing.T) {
 	broken := &faulty{Store: store}
 	library := recall.NewLibrary(broken, recall.LibraryOptions{})
 	defer library.Close()
-	k := newTalker(start(t, store, replying, thrifty, func(o *call.TestOptions) { o.Recall = library }), "X-Oriel-Budget", "3000")
+	k := newTalker(start(t, store, replying, thrifty, func(o *call.TestOptions) { o.Recall = library }),
+		"X-Oriel-Budget", "3000")
 	k.untilCut()
 	fault := func(context.Context, string) error { return errors.New("disk on fire") }
 	broken.fail.Store(&fault)
 	if r := k.say(); r.Header.Get("X-Oriel-Action") == "error" || tokensOf(k.last) > 3000 {
 		t.Errorf("%d tokens, %v", tokensOf(k.last), r.Header)
 	}
-	if e := k.told(oriel.EventOpen); len(e) == 0 || !strings.Contains(e[0].Error, "recall: ") || !strings.Contains(e[0].Error, "disk on fire") {
+	if e := k.told(oriel.EventOpen); len(e) == 0 || !strings.Contains(e[0].Error, "recall: ") ||
+		!strings.Contains(e[0].Error, "disk on fire") {
 		t.Errorf("told %+v", e)
 	}
 }
@@ -255,7 +260,8 @@ func TestASmallHistoryGoesAsItCameWithoutTheStore(t *testing.T) {
 	store.fail.Store(&fault)
 	k := newTalker(start(t, store, replying, thrifty))
 	k.say()
-	if want := fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":%q}]}`, words(1)); string(k.last) != want {
+	if want := fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":%q}]}`,
+		words(1)); string(k.last) != want {
 		t.Errorf("sent %s", k.last)
 	}
 }
@@ -269,7 +275,8 @@ func TestLearntSurvives(t *testing.T) {
 	}
 	refusing := func(r *fakemodel.Request) fakemodel.Answer {
 		if n := tokensOf(r.Data()); n > 2000 {
-			return fakemodel.Answer{Status: http.StatusBadRequest, Error: fmt.Sprintf("This model's maximum context length is 2000 tokens. However, your messages resulted in %d tokens. (context_length_exceeded)", n)}
+			return fakemodel.Answer{Status: http.StatusBadRequest,
+				Error: fmt.Sprintf("This model's maximum context length is 2000 tokens. However, your messages resulted in %d tokens. (context_length_exceeded)", n)}
 		}
 		return replying(r)
 	}
@@ -279,11 +286,13 @@ func TestLearntSurvives(t *testing.T) {
 		}
 	}
 	for i := range 2 { // the second confirms it
-		k := newTalker(start(t, openStore(t, t.TempDir()), refusing, with(l)), "X-Oriel-Conversation", fmt.Sprint("talk-", i))
+		k := newTalker(start(t, openStore(t, t.TempDir()), refusing, with(l)), "X-Oriel-Conversation",
+			fmt.Sprint("talk-", i))
 		for range 15 {
 			k.say()
 		}
-		if e := k.told(oriel.EventOverflow); len(e) != 1 || e[0].TokensAfter == 0 || e[0].TokensBefore < e[0].TokensAfter {
+		if e := k.told(oriel.EventOverflow); len(e) != 1 || e[0].TokensAfter == 0 ||
+			e[0].TokensBefore < e[0].TokensAfter {
 			t.Fatalf("%+v", e)
 		}
 	}
@@ -309,7 +318,8 @@ func TestLearntSurvives(t *testing.T) {
 	if e := k.told(oriel.EventOverflow); len(e) != 0 {
 		t.Errorf("the limit was forgotten: %+v", e)
 	}
-	for _, bad := range []string{"", "{", `{"v":3}`, `{"v":2,"limits":[1]}`, `{"v":1,"limits":{"tokens":{"gpt-4o 128000":{"tokens":8100}}}}`, `[]`} {
+	for _, bad := range []string{"", "{", `{"v":3}`, `{"v":2,"limits":[1]}`,
+		`{"v":1,"limits":{"tokens":{"gpt-4o 128000":{"tokens":8100}}}}`, `[]`} {
 		must(os.WriteFile(path, []byte(bad), 0o600))
 		l, err := token.OpenLearnt(path)
 		if err == nil || l == nil || l.Limits == nil || l.Calibration == nil {

@@ -101,7 +101,8 @@ func TestASummaryIsUsedElsewhere(t *testing.T) {
 		<-release
 		return condense.Output{Text: summaryText}, nil
 	})
-	options := call.TestOptions{Options: call.Options{Condense: &call.CondenseOptions{Condenser: write, Wait: time.Minute, Max: 300}}}
+	options := call.TestOptions{Options: call.Options{Condense: &call.CondenseOptions{Condenser: write,
+		Wait: time.Minute, Max: 300}}}
 	one, two := second(t, store, options), second(t, store, call.TestOptions{})
 	first := ask(one, "first", talk(18, "A question.", 500))
 	first.end(http.StatusOK)
@@ -128,7 +129,8 @@ func makeNewer(t *testing.T, store timeline.Store, r timeline.Record) {
 	if bytes.Equal(r.Data, was) {
 		t.Fatalf("the plan is %s", was)
 	}
-	_, err := store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true, Put: []timeline.Record{r}, Now: time.Now()})
+	_, err := store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true,
+		Put: []timeline.Record{r}, Now: time.Now()})
 	must(err)
 }
 
@@ -150,7 +152,8 @@ func TestAPlanOfANewerVersionIsPassedOver(t *testing.T) {
 	begun.end(http.StatusOK)
 	mu.Lock()
 	defer mu.Unlock()
-	if all := strings.Join(told, "\n"); begun.plan == "" || begun.plan == first.plan || !strings.Contains(all, "a newer version of Oriel has made the plan") || strings.Contains(all, "damaged") {
+	if all := strings.Join(told, "\n"); begun.plan == "" || begun.plan == first.plan ||
+		!strings.Contains(all, "a newer version of Oriel has made the plan") || strings.Contains(all, "damaged") {
 		t.Errorf("the plans are %q and %q; events: %s", first.plan, begun.plan, all)
 	}
 	first.end(http.StatusUnauthorized)

@@ -57,13 +57,17 @@ func newWorker(t *testing.T, profile string, header ...string) *worker {
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body) // it looks at nothing, so that nothing of its own is counted
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"Noted."}],"stop_reason":"end_turn","usage":{"input_tokens":100,"output_tokens":5}}`)
+		io.WriteString(w,
+			`{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"Noted."}],"stop_reason":"end_turn","usage":{"input_tokens":100,"output_tokens":5}}`)
 	}
-	k := &worker{bench: startBefore(t, openStore(t, t.TempDir()), nil, answer, func(o *call.TestOptions) { o.Profile = profile }), header: append([]string{"X-Oriel-Conversation", "work"}, header...)}
+	k := &worker{bench: startBefore(t, openStore(t, t.TempDir()), nil, answer,
+		func(o *call.TestOptions) { o.Profile = profile }), header: append([]string{"X-Oriel-Conversation", "work"},
+		header...)}
 	k.prompt = strings.Repeat("You are a careful agent that works on a program. Answer in short sentences. ", 220)
 	var tools []string
 	for i := range 20 {
-		tools = append(tools, fmt.Sprintf(`{"name":"tool_%d","description":%q,"input_schema":{"type":"object","properties":{"path":{"type":"string"}}}}`, i, strings.Repeat(fmt.Sprintf("What tool %d does and when to use it. ", i), 30)))
+		tools = append(tools,
+			fmt.Sprintf(`{"name":"tool_%d","description":%q,"input_schema":{"type":"object","properties":{"path":{"type":"string"}}}}`, i, strings.Repeat(fmt.Sprintf("What tool %d does and when to use it. ", i), 30)))
 	}
 	k.tools = "[" + strings.Join(tools, ",") + "]"
 	for i := range 240 {
@@ -83,7 +87,9 @@ func (k *worker) call() (of [tally.Kinds]float64, resp *http.Response) {
 	k.list = append(k.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(1000+k.calls))))
 	list, err := json.Marshal(k.list)
 	must(err)
-	body := fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":1024,"system":[{"type":"text","text":%q}],"tools":%s,"messages":%s}`, k.prompt, k.tools, list)
+	body := fmt.Appendf(nil,
+		`{"model":"claude-sonnet-4-5","max_tokens":1024,"system":[{"type":"text","text":%q}],"tools":%s,"messages":%s}`,
+		k.prompt, k.tools, list)
 	k.size = len(body)
 	k.calls++
 	tally.Take()
@@ -102,7 +108,8 @@ func (k *worker) call() (of [tally.Kinds]float64, resp *http.Response) {
 
 func (k *worker) within(what string, of, most [tally.Kinds]float64) {
 	k.t.Helper()
-	k.t.Logf("%s: a body of %d bytes; JSON %.2f, sums %.2f, SHA-256 %.2f, %.0f counts, bodies %.2f, compressed %.3f", what, k.size,
+	k.t.Logf("%s: a body of %d bytes; JSON %.2f, sums %.2f, SHA-256 %.2f, %.0f counts, bodies %.2f, compressed %.3f",
+		what, k.size,
 		of[tally.JSON], of[tally.Sums], of[tally.SHA256], of[tally.Counts], of[tally.Bodies], of[tally.Compressed])
 	if of[tally.JSON] < 1 {
 		k.t.Errorf("%s: nothing was counted", what)
@@ -120,7 +127,8 @@ func TestPassesOfACallWithinItsBudget(t *testing.T) {
 	if !inOwnProcess(t) {
 		return
 	}
-	most := [tally.Kinds]float64{tally.JSON: 1.1, tally.Sums: 1.1, tally.SHA256: 1.1, tally.Counts: 1, tally.Bodies: 0, tally.Compressed: 0.02}
+	most := [tally.Kinds]float64{tally.JSON: 1.1, tally.Sums: 1.1, tally.SHA256: 1.1, tally.Counts: 1, tally.Bodies: 0,
+		tally.Compressed: 0.02}
 	for _, profile := range []string{"off", "full"} {
 		k := newWorker(t, profile)
 		k.call()
@@ -144,7 +152,9 @@ func TestPassesOfACallThatCuts(t *testing.T) {
 	if resp.Header.Get("X-Oriel-Plan") == "" {
 		t.Fatal("the call was not cut")
 	}
-	k.within("cuts", of, [tally.Kinds]float64{tally.JSON: 1.1, tally.Sums: 1.1, tally.SHA256: 1.1, tally.Counts: 1, tally.Bodies: 0.3, tally.Compressed: 0.1})
+	k.within("cuts", of, [tally.Kinds]float64{tally.JSON: 1.1, tally.Sums: 1.1, tally.SHA256: 1.1, tally.Counts: 1,
+		tally.Bodies: 0.3, tally.Compressed: 0.1})
 	of, _ = k.call()
-	k.within("below a cut", of, [tally.Kinds]float64{tally.JSON: 1.1, tally.Sums: 1.1, tally.SHA256: 1.1, tally.Counts: 1, tally.Bodies: 0.3, tally.Compressed: 0.02})
+	k.within("below a cut", of, [tally.Kinds]float64{tally.JSON: 1.1, tally.Sums: 1.1, tally.SHA256: 1.1,
+		tally.Counts: 1, tally.Bodies: 0.3, tally.Compressed: 0.02})
 }

@@ -47,7 +47,8 @@ func TestAPlanIsStoredWithTheNextCall(t *testing.T) {
 	fill := func(k *talker) {
 		for k.said < 12 {
 			k.said++
-			k.list = append(k.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(k.said))), json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+			k.list = append(k.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(k.said))),
+				json.RawMessage(`{"role":"assistant","content":"Noted."}`))
 		}
 	}
 	t.Run("refused", func(t *testing.T) {
@@ -63,7 +64,8 @@ func TestAPlanIsStoredWithTheNextCall(t *testing.T) {
 		fill(k)
 		bad.Store(true)
 		list := append(k.list[:len(k.list):len(k.list)], json.RawMessage(`{"role":"user","content":"and now?"}`))
-		res, _ := k.send("/v1/chat/completions", fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`, jsonOf(list)), k.header...)
+		res, _ := k.send("/v1/chat/completions", fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`, jsonOf(list)),
+			k.header...)
 		k.calls++
 		k.settle(k.calls)
 		told := res.Header.Get("X-Oriel-Plan")
@@ -160,8 +162,10 @@ func TestCountsAfterARestart(t *testing.T) {
 		sent := u.got[0]
 		for _, who := range [][]string{header, nil} {
 			again := before(t, limits, answer, on)
-			if again.send("/v1/messages/count_tokens", body, who...); tail(again.got[0]) != tail(sent) || len(sent) >= len(body) {
-				t.Errorf("%v, %v: counted %d bytes, sent %d of %d", header, who, len(again.got[0]), len(sent), len(body))
+			if again.send("/v1/messages/count_tokens", body, who...); tail(again.got[0]) != tail(sent) ||
+				len(sent) >= len(body) {
+				t.Errorf("%v, %v: counted %d bytes, sent %d of %d", header, who, len(again.got[0]), len(sent),
+					len(body))
 			}
 		}
 	}

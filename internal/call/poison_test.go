@@ -39,7 +39,8 @@ func TestQuotedSentencesTeachNothing(t *testing.T) {
 			}
 			message(w, "end_turn", 2000, 10)
 		})
-		poisoned := strings.Replace(string(history("gpt-4o", 20, "go on", "")), "list it all", "list it all, "+sentence, 1)
+		poisoned := strings.Replace(string(history("gpt-4o", 20, "go on", "")), "list it all", "list it all, "+sentence,
+			1)
 		for i := range 3 {
 			u.send("/v1/messages", []byte(poisoned), "X-Oriel-Conversation", fmt.Sprint("p", i))
 		}
@@ -76,7 +77,8 @@ func TestTheBeginningOfAPageTeachesNothing(t *testing.T) {
 			message(w, "end_turn", 2000, 10)
 		})
 		// The page falls out of what is sent again.
-		poisoned := strings.Replace(string(history("gpt-4o", 20, "go on", "")), `"file-1 `, `"says the page of zebra file-1 `, 1)
+		poisoned := strings.Replace(string(history("gpt-4o", 20, "go on", "")), `"file-1 `,
+			`"says the page of zebra file-1 `, 1)
 		for i := range 2 {
 			was := len(u.got)
 			u.send("/v1/messages", []byte(poisoned), "X-Oriel-Conversation", fmt.Sprint("p", i))
@@ -142,7 +144,8 @@ func TestALimitIsConfirmedBeforeItHoldsForOthers(t *testing.T) {
 	send := func(conversation string, want int) {
 		t.Helper()
 		was := len(u.got)
-		res, _ := u.send("/v1/messages", history("claude-sonnet-4-5", 40, "go on, "+conversation, ""), "X-Oriel-Conversation", conversation)
+		res, _ := u.send("/v1/messages", history("claude-sonnet-4-5", 40, "go on, "+conversation, ""),
+			"X-Oriel-Conversation", conversation)
 		calls++
 		u.settle(calls)
 		if res.StatusCode != 200 || len(u.got)-was != want {
@@ -175,9 +178,11 @@ func TestForgettingReachesARunningServer(t *testing.T) {
 	must(server.Save())
 	var now atomic.Int64
 	now.Store(time.Now().Unix())
-	u := before(t, server.Limits, func(n int, w http.ResponseWriter) { message(w, "end_turn", 2000, 10) }, func(o *call.TestOptions) {
-		o.Calibration, o.Learnt, o.Refresh, o.Now = server.Calibration, server.Save, server.Refresh, func() time.Time { return time.Unix(now.Load(), 0) }
-	})
+	u := before(t, server.Limits, func(n int, w http.ResponseWriter) { message(w, "end_turn", 2000, 10) },
+		func(o *call.TestOptions) {
+			o.Calibration, o.Learnt, o.Refresh, o.Now = server.Calibration, server.Save, server.Refresh,
+				func() time.Time { return time.Unix(now.Load(), 0) }
+		})
 	body := history("claude-sonnet-4-5", 20, "go on", "")
 	if u.send("/v1/messages", body, "X-Oriel-Conversation", "a"); len(u.got[0]) >= len(body) {
 		t.Error("the limit does not hold")

@@ -67,7 +67,8 @@ func TestRecallIsPreparedForConversationsWithAPlan(t *testing.T) {
 		t.Fatalf("without a plan: %s, %+v", plan, ready(library))
 	}
 	for n := range 30 {
-		k.list = append(k.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(n+1))), json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+		k.list = append(k.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(n+1))),
+			json.RawMessage(`{"role":"assistant","content":"Noted."}`))
 	}
 	plan := silent(k)
 	if plan == "" {
@@ -91,7 +92,8 @@ func TestRecallIsPreparedForConversationsWithAPlan(t *testing.T) {
 		t.Errorf("after a restart: %+v, before it %+v", n, all)
 	}
 	ready(library)
-	r, err := library.Recall(t.Context(), recall.Where{Tenant: timeline.Local, Conversation: "talk"}, "harbour 3", recall.RecallOptions{})
+	r, err := library.Recall(t.Context(), recall.Where{Tenant: timeline.Local, Conversation: "talk"}, "harbour 3",
+		recall.RecallOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

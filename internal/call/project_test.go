@@ -21,16 +21,21 @@ func TestCallsBelongToTheFolderOfTheirAgent(t *testing.T) {
 		return fmt.Sprintf(`{"model":"gpt-5","input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"You are an agent."}]},{"type":"message","role":"user","content":[{"type":"input_text","text":%q}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"Hello"}]}]}`, context)
 	}
 	for name, c := range map[string]struct{ configured, body, want string }{
-		"Claude Code":          {"", claude("# Environment\n - Primary working directory: /src/shop\n - Is a git repository: true", "Hello"), "/src/shop"},
-		"an older Claude Code": {"", claude("<env>\nWorking directory: /src/my shop\nPlatform: linux\n</env>", "Hello"), "/src/my shop"},
-		"Windows":              {"", claude(" - Primary working directory: C:\\src\\shop\r\n", "Hello"), `C:\src\shop`},
-		"Codex":                {"", codex("<environment_context>\n  <cwd>/src/shop</cwd>\n  <shell>bash</shell>\n</environment_context>"), "/src/shop"},
-		"the engine's":         {"mine", claude("Working directory: /src/shop", "Hello"), "mine"},
-		"nothing":              {"", claude("Be brief.", "Hello"), ""},
-		"words of a person":    {"", claude("Be brief.", "Working directory: /src/other"), ""},
-		"no context of Codex":  {"", codex("<cwd>/src/other</cwd>"), ""},
-		"no path":              {"", claude("Working directory: unknown", "Hello"), ""},
-		"too long":             {"", claude("Working directory: /"+strings.Repeat("x", 2000), "Hello"), ""},
+		"Claude Code": {"",
+			claude("# Environment\n - Primary working directory: /src/shop\n - Is a git repository: true", "Hello"),
+			"/src/shop"},
+		"an older Claude Code": {"", claude("<env>\nWorking directory: /src/my shop\nPlatform: linux\n</env>", "Hello"),
+			"/src/my shop"},
+		"Windows": {"", claude(" - Primary working directory: C:\\src\\shop\r\n", "Hello"), `C:\src\shop`},
+		"Codex": {"",
+			codex("<environment_context>\n  <cwd>/src/shop</cwd>\n  <shell>bash</shell>\n</environment_context>"),
+			"/src/shop"},
+		"the engine's":        {"mine", claude("Working directory: /src/shop", "Hello"), "mine"},
+		"nothing":             {"", claude("Be brief.", "Hello"), ""},
+		"words of a person":   {"", claude("Be brief.", "Working directory: /src/other"), ""},
+		"no context of Codex": {"", codex("<cwd>/src/other</cwd>"), ""},
+		"no path":             {"", claude("Working directory: unknown", "Hello"), ""},
+		"too long":            {"", claude("Working directory: /"+strings.Repeat("x", 2000), "Hello"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := memory.New()
@@ -71,7 +76,8 @@ func TestACompactedConversationBelongsToTheFolder(t *testing.T) {
 	}
 	history := `{"role":"user","content":"Hello."}`
 	for i := range 4 {
-		history += fmt.Sprintf(`,{"role":"assistant","content":"Answer %d."},{"role":"user","content":"Question %d?"}`, i, i)
+		history += fmt.Sprintf(`,{"role":"assistant","content":"Answer %d."},{"role":"user","content":"Question %d?"}`,
+			i, i)
 	}
 	ask(history)
 	ask(`{"role":"user","content":"This session is being continued from a previous conversation that ran out of context. The conversation is summarized below: ` +

@@ -45,19 +45,22 @@ type bench struct {
 	events []oriel.Event
 }
 
-func start(t *testing.T, store timeline.Store, answer func(*fakemodel.Request) fakemodel.Answer, set ...func(*call.TestOptions)) *bench {
+func start(t *testing.T, store timeline.Store, answer func(*fakemodel.Request) fakemodel.Answer,
+	set ...func(*call.TestOptions)) *bench {
 	t.Helper()
 	return startBefore(t, store, answer, nil, set...)
 }
 
 // startBefore is start before another provider, if there is one.
-func startBefore(t *testing.T, store timeline.Store, answer func(*fakemodel.Request) fakemodel.Answer, provider http.HandlerFunc, set ...func(*call.TestOptions)) *bench {
+func startBefore(t *testing.T, store timeline.Store, answer func(*fakemodel.Request) fakemodel.Answer,
+	provider http.HandlerFunc, set ...func(*call.TestOptions)) *bench {
 	t.Helper()
 	return startProxy(t, proxy.Options{}, store, answer, provider, set...)
 }
 
 // startProxy is startBefore with options of the proxy.
-func startProxy(t *testing.T, p proxy.Options, store timeline.Store, answer func(*fakemodel.Request) fakemodel.Answer, provider http.HandlerFunc, set ...func(*call.TestOptions)) *bench {
+func startProxy(t *testing.T, p proxy.Options, store timeline.Store, answer func(*fakemodel.Request) fakemodel.Answer,
+	provider http.HandlerFunc, set ...func(*call.TestOptions)) *bench {
 	t.Helper()
 	b := &bench{t: t, store: store, model: &fakemodel.Server{}, client: &http.Client{Transport: &http.Transport{}}}
 	b.model.Answer = func(r *fakemodel.Request) fakemodel.Answer {
@@ -74,11 +77,13 @@ func startProxy(t *testing.T, p proxy.Options, store timeline.Store, answer func
 	t.Cleanup(upstream.Close)
 	t.Cleanup(b.client.CloseIdleConnections)
 	// A busy machine is no failure.
-	o := call.TestOptions{Options: call.Options{Profile: "off", RecallWait: time.Minute}, Parts: call.Parts{Store: store, Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}, Events: func(e oriel.Event) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.events = append(b.events, e)
-	}}}
+	o := call.TestOptions{Options: call.Options{Profile: "off", RecallWait: time.Minute},
+		Parts: call.Parts{Store: store, Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute},
+			Events: func(e oriel.Event) {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				b.events = append(b.events, e)
+			}}}
 	for _, f := range set {
 		f(&o)
 	}
@@ -163,11 +168,14 @@ func (a *agent) body(n int) []byte {
 	nonce := fmt.Sprintf("cch=%x; You are an agent that lists folders. You do so until everything is listed, and say what you saw in a few words of your own.", n*7919)
 	switch a.format {
 	case wire.Anthropic:
-		return fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":1000,"stream":%v,"system":[{"type":"text","text":%q}],"tools":[{"name":"ls","input_schema":{"type":"object"}}],"metadata":{"user_id":"{\"session_id\":\"session-a\"}"},"messages":%s}`, a.stream, nonce, list)
+		return fmt.Appendf(nil,
+			`{"model":"claude-sonnet-4-5","max_tokens":1000,"stream":%v,"system":[{"type":"text","text":%q}],"tools":[{"name":"ls","input_schema":{"type":"object"}}],"metadata":{"user_id":"{\"session_id\":\"session-a\"}"},"messages":%s}`, a.stream, nonce, list)
 	case wire.Chat:
-		return fmt.Appendf(nil, `{"model":"gpt-4o","stream":%v,"stream_options":{"include_usage":true},"tools":[{"type":"function","function":{"name":"ls","parameters":{"type":"object"}}}],"messages":[{"role":"system","content":%q},%s}`, a.stream, nonce, list[1:])
+		return fmt.Appendf(nil,
+			`{"model":"gpt-4o","stream":%v,"stream_options":{"include_usage":true},"tools":[{"type":"function","function":{"name":"ls","parameters":{"type":"object"}}}],"messages":[{"role":"system","content":%q},%s}`, a.stream, nonce, list[1:])
 	}
-	return fmt.Appendf(nil, `{"model":"gpt-5","stream":%v,"store":false,"prompt_cache_key":"session-r","tools":[{"type":"function","name":"ls","parameters":{"type":"object"}}],"input":[{"type":"message","role":"developer","content":%q},%s}`, a.stream, nonce, list[1:])
+	return fmt.Appendf(nil,
+		`{"model":"gpt-5","stream":%v,"store":false,"prompt_cache_key":"session-r","tools":[{"type":"function","name":"ls","parameters":{"type":"object"}}],"input":[{"type":"message","role":"developer","content":%q},%s}`, a.stream, nonce, list[1:])
 }
 
 // echo adds the model's reply as a client sends it back, and the results of its calls.
@@ -179,7 +187,10 @@ func (a *agent) echo(reply *wire.Reply, results func(id string) string) {
 		a.list = append(a.list, reply.Message)
 		for _, p := range m.Content {
 			if p.Type == "tool_use" {
-				a.list = append(a.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":[{"tool_use_id":%q,"type":"tool_result","content":%q}]}`, p.ID, results(p.ID))))
+				a.list = append(a.list,
+					json.RawMessage(
+						fmt.Sprintf(`{"role":"user","content":[{"tool_use_id":%q,"type":"tool_result","content":%q}]}`,
+							p.ID, results(p.ID))))
 			}
 		}
 	case wire.Chat:
@@ -189,7 +200,8 @@ func (a *agent) echo(reply *wire.Reply, results func(id string) string) {
 		must(json.Unmarshal(reply.Message, &m))
 		a.list = append(a.list, reply.Message)
 		for _, c := range m.ToolCalls {
-			a.list = append(a.list, json.RawMessage(fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":%q}`, c.ID, results(c.ID))))
+			a.list = append(a.list,
+				json.RawMessage(fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":%q}`, c.ID, results(c.ID))))
 		}
 	case wire.Responses:
 		for _, item := range reply.Items {
@@ -202,7 +214,9 @@ func (a *agent) echo(reply *wire.Reply, results func(id string) string) {
 			}
 			must(json.Unmarshal(item, &m))
 			if m.Type == "function_call" {
-				a.list = append(a.list, json.RawMessage(fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":%q}`, m.CallID, results(m.CallID))))
+				a.list = append(a.list,
+					json.RawMessage(fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":%q}`, m.CallID,
+						results(m.CallID))))
 			}
 		}
 	}
@@ -236,13 +250,15 @@ func looping(n int) func(*fakemodel.Request) fakemodel.Answer {
 		mu.Lock()
 		defer mu.Unlock()
 		calls++
-		a := fakemodel.Answer{ID: fmt.Sprintf("reply_%d", calls), Thinking: "What is next?", Input: 100 + len(r.Data())/4, Output: 20}
+		a := fakemodel.Answer{ID: fmt.Sprintf("reply_%d", calls), Thinking: "What is next?",
+			Input: 100 + len(r.Data())/4, Output: 20}
 		if calls > n {
 			a.Text = "All is listed, and there was nothing else to see in it."
 			return a
 		}
 		for k := range 1 + calls%2 {
-			a.Calls = append(a.Calls, fakemodel.Call{ID: fmt.Sprintf("call_%d_%d", calls, k), Name: "ls", Arguments: fmt.Sprintf(`{"path": "/folder/%d/%d"}`, calls, k)})
+			a.Calls = append(a.Calls, fakemodel.Call{ID: fmt.Sprintf("call_%d_%d", calls, k), Name: "ls",
+				Arguments: fmt.Sprintf(`{"path": "/folder/%d/%d"}`, calls, k)})
 		}
 		if calls%3 == 0 {
 			a.Text = "On to the next one of them."
@@ -255,9 +271,13 @@ func looping(n int) func(*fakemodel.Request) fakemodel.Answer {
 // its bytes as they came.
 func TestAgentsAreRecordedOnce(t *testing.T) {
 	agents := map[string]agent{
-		"anthropic": {path: "/v1/messages", format: wire.Anthropic, list: []json.RawMessage{[]byte(`{"role":"user","content":[{"type":"text","text":"List all folders."}]}`)}},
-		"chat":      {path: "/v1/chat/completions", format: wire.Chat, list: []json.RawMessage{[]byte(`{"role":"user","content":"List all folders."}`)}},
-		"responses": {path: "/v1/responses", format: wire.Responses, list: []json.RawMessage{[]byte(`{"type":"message","role":"user","content":[{"type":"input_text","text":"List all folders."}]}`)}},
+		"anthropic": {path: "/v1/messages", format: wire.Anthropic,
+			list: []json.RawMessage{[]byte(`{"role":"user","content":[{"type":"text","text":"List all folders."}]}`)}},
+		"chat": {path: "/v1/chat/completions", format: wire.Chat,
+			list: []json.RawMessage{[]byte(`{"role":"user","content":"List all folders."}`)}},
+		"responses": {path: "/v1/responses", format: wire.Responses,
+			list: []json.RawMessage{
+				[]byte(`{"type":"message","role":"user","content":[{"type":"input_text","text":"List all folders."}]}`)}},
 	}
 	for name, a := range agents {
 		for _, stream := range []bool{false, true} {
@@ -342,7 +362,8 @@ func (b *bench) check(conversation string, a agent, sent [][]byte) {
 	if err != nil || len(records) != len(sent) {
 		t.Fatalf("%d calls recorded, %v", len(records), err)
 	}
-	slices.SortFunc(records, func(a, c timeline.Record) int { return a.Time.Compare(c.Time) }) // they are written when they end
+	slices.SortFunc(records,
+		func(a, c timeline.Record) int { return a.Time.Compare(c.Time) }) // they are written when they end
 	for i, r := range records {
 		b.checkCall(conversation, &r, sent[i])
 	}
@@ -396,7 +417,8 @@ func (s *broken) Conversations(ctx context.Context, tenant string) ([]timeline.C
 
 // Whatever is broken here, the call goes on.
 func TestCallsGoOnWithoutTheStore(t *testing.T) {
-	body := (&agent{format: wire.Anthropic, list: []json.RawMessage{[]byte(`{"role":"user","content":"hello"}`)}}).body(1)
+	body := (&agent{format: wire.Anthropic, list: []json.RawMessage{[]byte(`{"role":"user","content":"hello"}`)}}).body(
+		1)
 	for name, c := range map[string]struct {
 		fail   func(op string) error
 		body   []byte
@@ -417,9 +439,14 @@ func TestCallsGoOnWithoutTheStore(t *testing.T) {
 			}
 			return nil
 		}, kind: oriel.EventOpen, action: "none"},
-		"unknown body":                      {body: []byte(`{"model":"m","messages":[{"role":"user","content":"a"}],"messages":[{"role":"user","content":"b"}]}`), kind: oriel.EventUnknown, action: "error"},
-		"more messages than are looked for": {body: many(thread.MaxMessages + 1), kind: oriel.EventUnknown, action: "error"},
-		"more parts than are read":          {body: fmt.Appendf(nil, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[%s{}]}]}`, strings.Repeat("{},", wire.MaxParts)), kind: oriel.EventUnknown, action: "error"},
+		"unknown body": {body: []byte(
+			`{"model":"m","messages":[{"role":"user","content":"a"}],"messages":[{"role":"user","content":"b"}]}`),
+			kind: oriel.EventUnknown, action: "error"},
+		"more messages than are looked for": {body: many(thread.MaxMessages + 1), kind: oriel.EventUnknown,
+			action: "error"},
+		"more parts than are read": {body: fmt.Appendf(nil,
+			`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[%s{}]}]}`,
+			strings.Repeat("{},", wire.MaxParts)), kind: oriel.EventUnknown, action: "error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.fail == nil {
@@ -428,11 +455,13 @@ func TestCallsGoOnWithoutTheStore(t *testing.T) {
 			if c.body == nil {
 				c.body = body
 			}
-			b := start(t, &broken{memory.New(), c.fail}, func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "hi"} })
+			b := start(t, &broken{memory.New(), c.fail},
+				func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "hi"} })
 			b.model.Unchecked = true
 			resp, answer := b.send("/v1/messages", c.body)
 			b.settle(1)
-			if c.kind == oriel.EventOpen && (resp.StatusCode != http.StatusOK || !bytes.Contains(answer, []byte("hi"))) {
+			if c.kind == oriel.EventOpen && (resp.StatusCode != http.StatusOK ||
+				!bytes.Contains(answer, []byte("hi"))) {
 				t.Errorf("%s %s", resp.Status, answer)
 			}
 			if got := resp.Header.Get("X-Oriel-Action"); got != c.action {
@@ -454,7 +483,8 @@ func TestCallsGoOnWithoutTheStore(t *testing.T) {
 
 // many is a request with so many messages.
 func many(n int) []byte {
-	return fmt.Appendf(nil, `{"model":"m","max_tokens":1,"messages":[%s{"role":"user","content":"b"}]}`, strings.Repeat(`{"role":"user","content":"a"},`, n-1))
+	return fmt.Appendf(nil, `{"model":"m","max_tokens":1,"messages":[%s{"role":"user","content":"b"}]}`,
+		strings.Repeat(`{"role":"user","content":"a"},`, n-1))
 }
 
 // A reply that was cut off is kept beside the history, and the next try is the same
@@ -469,7 +499,8 @@ func TestACutOffReplyIsNoPartOfTheHistory(t *testing.T) {
 		first = false
 		return a
 	})
-	body := (&agent{format: wire.Anthropic, stream: true, list: []json.RawMessage{[]byte(`{"role":"user","content":"hello"}`)}}).body(1)
+	body := (&agent{format: wire.Anthropic, stream: true,
+		list: []json.RawMessage{[]byte(`{"role":"user","content":"hello"}`)}}).body(1)
 	r1, _ := b.send("/v1/messages", body)
 	b.settle(1)
 	r2, _ := b.send("/v1/messages", body)
@@ -498,9 +529,11 @@ func TestCallsWithoutAKeyLeaveNothing(t *testing.T) {
 	b := start(t, memory.New(), func(*fakemodel.Request) fakemodel.Answer {
 		return fakemodel.Answer{Status: http.StatusUnauthorized, Error: "invalid x-api-key"}
 	})
-	resp, _ := b.send("/v1/messages", (&agent{format: wire.Anthropic, list: []json.RawMessage{[]byte(`{"role":"user","content":"hello"}`)}}).body(1))
+	resp, _ := b.send("/v1/messages",
+		(&agent{format: wire.Anthropic, list: []json.RawMessage{[]byte(`{"role":"user","content":"hello"}`)}}).body(1))
 	b.settle(1)
-	if all, err := b.store.Conversations(ctx, timeline.Local); resp.StatusCode != http.StatusUnauthorized || err != nil || len(all) != 0 {
+	if all, err := b.store.Conversations(ctx, timeline.Local); resp.StatusCode != http.StatusUnauthorized ||
+		err != nil || len(all) != 0 {
 		t.Errorf("%s: %v, %v", resp.Status, all, err)
 	}
 }
@@ -512,9 +545,12 @@ func TestCallsRecordWhatTheProviderFailedWith(t *testing.T) {
 		status           int
 		body, after, err string
 	}{
-		"an error":    {429, `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, "17", "status 429: rate_limit_error: slow down"},
-		"another one": {500, `{"type":"error","error":{"type":"api_error","message":"broken"}}`, "", "status 500: api_error: broken"},
-		"a page":      {503, `<html>Service Unavailable</html>`, "Wed, 18 Nov 2026 10:00:00 GMT", "status 503: no error in a form that is known here"},
+		"an error": {429, `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, "17",
+			"status 429: rate_limit_error: slow down"},
+		"another one": {500, `{"type":"error","error":{"type":"api_error","message":"broken"}}`, "",
+			"status 500: api_error: broken"},
+		"a page": {503, `<html>Service Unavailable</html>`, "Wed, 18 Nov 2026 10:00:00 GMT",
+			"status 503: no error in a form that is known here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := startBefore(t, memory.New(), nil, func(w http.ResponseWriter, r *http.Request) {
@@ -533,7 +569,8 @@ func TestCallsRecordWhatTheProviderFailedWith(t *testing.T) {
 				t.Fatal(err, len(records))
 			}
 			recorded, err := call.Decode(&records[0])
-			if err != nil || recorded.Status != tc.status || recorded.Error != tc.err || recorded.RetryAfter != tc.after {
+			if err != nil || recorded.Status != tc.status || recorded.Error != tc.err ||
+				recorded.RetryAfter != tc.after {
 				t.Errorf("%d %q %q (%v)", recorded.Status, recorded.Error, recorded.RetryAfter, err)
 			}
 		})
@@ -545,7 +582,8 @@ func TestCallsRecordWhatTheProviderFailedWith(t *testing.T) {
 func TestCallsRecordThatTheProviderManagesTheWindow(t *testing.T) {
 	store := memory.New()
 	b := start(t, store, func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Well."} })
-	for i, edits := range []string{`[{"type":"clear_tool_uses_20250919"}]`, `[{"type":"clear_thinking_20251015","keep":"all"}]`} {
+	for i, edits := range []string{`[{"type":"clear_tool_uses_20250919"}]`,
+		`[{"type":"clear_thinking_20251015","keep":"all"}]`} {
 		body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":10,"context_management":{"edits":%s},"messages":[{"role":"user","content":"Begin."}]}`, edits)
 		name := fmt.Sprint("work", i)
 		b.send("/v1/messages", []byte(body), "X-Oriel-Conversation", name)
@@ -576,7 +614,8 @@ func TestManyAgentsAtOnce(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			a := agent{path: "/v1/chat/completions", format: wire.Chat, stream: k%2 == 0, list: []json.RawMessage{[]byte(`{"role":"user","content":"the same opener"}`)}}
+			a := agent{path: "/v1/chat/completions", format: wire.Chat, stream: k%2 == 0,
+				list: []json.RawMessage{[]byte(`{"role":"user","content":"the same opener"}`)}}
 			name := fmt.Sprintf("agent-%d", k)
 			for n := range calls {
 				resp, answer := b.send(a.path, a.body(n), "X-Oriel-Conversation", name)

@@ -117,11 +117,13 @@ func TestUndoCountsAsTheProviderDoes(t *testing.T) {
 	}))
 	defer provider.Close()
 	written := make(chan oriel.Event, 100)
-	e, err := oriel.Open(call.With(ctx, call.Inside{Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}}), oriel.Config{NoEmbed: true, Store: memory.New(), Events: func(e oriel.Event) {
-		if e.Kind == oriel.EventCall {
-			written <- e
-		}
-	}})
+	e, err := oriel.Open(call.With(ctx,
+		call.Inside{Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}}),
+		oriel.Config{NoEmbed: true, Store: memory.New(), Events: func(e oriel.Event) {
+			if e.Kind == oriel.EventCall {
+				written <- e
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,10 +132,14 @@ func TestUndoCountsAsTheProviderDoes(t *testing.T) {
 	send := func(conversation, budget string, turns int) oriel.Event {
 		var list []string
 		for i := range turns {
-			list = append(list, fmt.Sprintf(`{"role":"user","content":%q}`, fmt.Sprintf("Question %d of %s: ", i, conversation)+strings.Repeat("how does the harbour work? ", 100)), `{"role":"assistant","content":"Done."}`)
+			list = append(list, fmt.Sprintf(`{"role":"user","content":%q}`,
+				fmt.Sprintf("Question %d of %s: ", i, conversation)+strings.Repeat("how does the harbour work? ", 100)),
+				`{"role":"assistant","content":"Done."}`)
 		}
-		body := fmt.Sprintf(`{"model":%q,"max_tokens":100,"messages":[%s,{"role":"user","content":"go on"}]}`, model, strings.Join(list, ","))
-		res, answer := post(t, client, provider.URL+"/v1/messages", body, "X-Oriel-Conversation", conversation, "X-Oriel-Budget", budget)
+		body := fmt.Sprintf(`{"model":%q,"max_tokens":100,"messages":[%s,{"role":"user","content":"go on"}]}`, model,
+			strings.Join(list, ","))
+		res, answer := post(t, client, provider.URL+"/v1/messages", body, "X-Oriel-Conversation", conversation,
+			"X-Oriel-Budget", budget)
 		if res.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %s", res.Status, answer)
 		}

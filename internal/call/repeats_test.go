@@ -24,16 +24,21 @@ func shared(before, body []byte) float64 {
 // sent: all of that for a client that goes on, what precedes the change for one that rewrites
 // its history, and what precedes the cut where Oriel left something out.
 func TestCallsRecordWhatTheyRepeat(t *testing.T) {
-	b := start(t, memory.New(), func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }, func(o *call.TestOptions) { o.Profile = "full" })
+	b := start(t, memory.New(), func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} },
+		func(o *call.TestOptions) { o.Profile = "full" })
 	var list []string
 	say := func(n int) {
-		list = append(list, fmt.Sprintf(`{"role":"user","content":"Fact %d. %s"}`, n, strings.Repeat(fmt.Sprintf("word%d ", n), 300)))
+		list = append(list, fmt.Sprintf(`{"role":"user","content":"Fact %d. %s"}`, n,
+			strings.Repeat(fmt.Sprintf("word%d ", n), 300)))
 	}
 	calls := 0
 	send := func(header ...string) {
 		t.Helper()
 		calls++
-		b.send("/v1/chat/completions", fmt.Appendf(nil, `{"model":"gpt-4o","messages":[{"role":"system","content":"You take notes of facts."},%s]}`, strings.Join(list, ",")), append(header, "X-Oriel-Conversation", "a")...)
+		b.send("/v1/chat/completions",
+			fmt.Appendf(nil,
+				`{"model":"gpt-4o","messages":[{"role":"system","content":"You take notes of facts."},%s]}`,
+				strings.Join(list, ",")), append(header, "X-Oriel-Conversation", "a")...)
 		b.settle(calls)
 		list = append(list, `{"role":"assistant","content":"Noted."}`)
 	}
@@ -66,7 +71,8 @@ func TestCallsRecordWhatTheyRepeat(t *testing.T) {
 			t.Errorf("call %d repeats %+v, the one before has %d tokens", i+1, r, last.Came)
 		case i == 6 && (r.Came*2 > c.Came || r.Came < c.Came/5 || r.Sent != r.Came):
 			t.Errorf("the call that changed message 5 of 13 repeats %+v of %d", r, c.Came)
-		case i == 7 && (r.Came > last.Came || r.Came < last.Came-5 || c.Tokens > 3000 || r.Sent < 5 || float64(r.Sent)/float64(c.Tokens) > shared(b.bodies[6], b.bodies[7])):
+		case i == 7 && (r.Came > last.Came || r.Came < last.Came-5 || c.Tokens > 3000 || r.Sent < 5 ||
+			float64(r.Sent)/float64(c.Tokens) > shared(b.bodies[6], b.bodies[7])):
 			t.Errorf("the cut call repeats %+v; %d came and %d were sent, %d before", r, c.Came, c.Tokens, last.Came)
 		}
 		last = c

@@ -68,7 +68,8 @@ func (m *member) call(e *call.Engine, id string) (sent [][]byte, header http.Hea
 		h.Set("X-Oriel-Conversation", m.name)
 	}
 	body := fmt.Appendf(nil, `{"model":%q,"messages":%s}`, m.model, jsonOf(m.list))
-	c := e.Begin(ctx, &call.Request{ID: id, Tenant: timeline.Local, Profile: m.profile, Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body})
+	c := e.Begin(ctx, &call.Request{ID: id, Tenant: timeline.Local, Profile: m.profile, Format: wire.Chat,
+		Path: "/v1/chat/completions", Header: h, Body: body})
 	got := c.Body()
 	if got == nil {
 		got = body
@@ -78,7 +79,8 @@ func (m *member) call(e *call.Engine, id string) (sent [][]byte, header http.Hea
 		if m.limit == 0 || len(got) <= m.limit {
 			break
 		}
-		refusal := fmt.Appendf(nil, `{"error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens."}}`, m.limit/4, len(got)/4)
+		refusal := fmt.Appendf(nil,
+			`{"error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens."}}`, m.limit/4, len(got)/4)
 		if got = c.Refused(http.StatusBadRequest, refusal); got == nil {
 			break
 		}
@@ -90,7 +92,8 @@ func (m *member) call(e *call.Engine, id string) (sent [][]byte, header http.Hea
 	read, err := wire.Read(sent[len(sent)-1], wire.Chat, wire.Limits{})
 	must(err)
 	local := token.NewCounter(token.Builtin().Lookup(m.model), token.Options{}).Request(&read.Request).Local
-	c.Write(fmt.Appendf(nil, `{"id":"r","object":"chat.completion","model":%q,"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Noted."}}],"usage":{"prompt_tokens":%d,"completion_tokens":2}}`,
+	c.Write(fmt.Appendf(nil,
+		`{"id":"r","object":"chat.completion","model":%q,"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Noted."}}],"usage":{"prompt_tokens":%d,"completion_tokens":2}}`,
 		m.model, int(m.factor*float64(local))))
 	c.End(nil)
 	return sent, header
@@ -110,7 +113,8 @@ func sendTheSameBytes(t *testing.T, random *rand.Rand) {
 	open := func(shared bool, d *deaf) *call.Engine {
 		learnt, err := token.OpenLearntAt(d)
 		must(err)
-		parts := call.Parts{Store: d, Limits: learnt.Limits, Calibration: learnt.Calibration, Learnt: learnt.Save, Refresh: learnt.Refresh, Shared: shared,
+		parts := call.Parts{Store: d, Limits: learnt.Limits, Calibration: learnt.Calibration, Learnt: learnt.Save,
+			Refresh: learnt.Refresh, Shared: shared,
 			Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute},
 			Now:   func() time.Time { return time.Date(2026, 1, 2, 10, int(minutes.Load()), 0, 0, time.UTC) }}
 		if shared {
@@ -156,8 +160,10 @@ func sendTheSameBytes(t *testing.T, random *rand.Rand) {
 			which = random.IntN(len(many))
 		}
 		got, heard := m.call(many[which], fmt.Sprint("call", i))
-		if len(got) != len(want) || told.Get("X-Oriel-Plan") != heard.Get("X-Oriel-Plan") || told.Get("X-Oriel-Action") != heard.Get("X-Oriel-Action") {
-			t.Fatalf("%s %s: sent %d times instead of %d: %v instead of %v", m.name, m.model, len(got), len(want), heard, told)
+		if len(got) != len(want) || told.Get("X-Oriel-Plan") != heard.Get("X-Oriel-Plan") ||
+			told.Get("X-Oriel-Action") != heard.Get("X-Oriel-Action") {
+			t.Fatalf("%s %s: sent %d times instead of %d: %v instead of %v", m.name, m.model, len(got), len(want),
+				heard, told)
 		}
 		for k := range got {
 			if !bytes.Equal(got[k], want[k]) {
@@ -169,7 +175,8 @@ func sendTheSameBytes(t *testing.T, random *rand.Rand) {
 	}
 }
 
-var vocabulary = []string{"adjust", "balance", "cache", "delay", "error", "file", "graph", "handler", "index", "join", "key", "limit", "mutex", "node", "offset", "page", "queue", "record"}
+var vocabulary = []string{"adjust", "balance", "cache", "delay", "error", "file", "graph", "handler", "index", "join",
+	"key", "limit", "mutex", "node", "offset", "page", "queue", "record"}
 
 func randomWords(r *rand.Rand, n int) string {
 	var b bytes.Buffer
@@ -185,13 +192,17 @@ func randomWords(r *rand.Rand, n int) string {
 func TestARefusalIsAnsweredWhileTheStoreIsGone(t *testing.T) {
 	store := &flaky{Store: memory.New()}
 	store.mode.Store("gone")
-	e, err := oriel.Open(call.With(ctx, call.Inside{Waits: call.Waits{Spool: 20 * time.Millisecond, Write: 20 * time.Millisecond, Late: time.Millisecond}}), oriel.Config{Store: store, Spool: t.TempDir(), Shared: true, NoEmbed: true, Calls: call.Options{Profile: "full"}})
+	e, err := oriel.Open(call.With(ctx,
+		call.Inside{Waits: call.Waits{Spool: 20 * time.Millisecond, Write: 20 * time.Millisecond,
+			Late: time.Millisecond}}), oriel.Config{Store: store, Spool: t.TempDir(), Shared: true, NoEmbed: true,
+		Calls: call.Options{Profile: "full"}})
 	must(err)
 	defer e.Close()
 	m := &member{name: "talk", model: "model-9", factor: 1, limit: 9000}
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 20 {
-		m.list = append(m.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, randomWords(random, 150))), json.RawMessage(`{"role":"assistant","content":"Noted."}`))
+		m.list = append(m.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, randomWords(random, 150))),
+			json.RawMessage(`{"role":"assistant","content":"Noted."}`))
 	}
 	m.list = append(m.list, json.RawMessage(`{"role":"user","content":"And now?"}`))
 	sent, header := m.call(call.Of(e), "call")
@@ -223,7 +234,10 @@ func (p *readCount) Read() ([]byte, error) {
 func TestWhatIsLearntWaitsWhileTheStoreIsGone(t *testing.T) {
 	store, place := &flaky{Store: memory.New()}, &readCount{}
 	store.mode.Store("full")
-	e, err := oriel.Open(call.With(ctx, call.Inside{Waits: call.Waits{Spool: 20 * time.Millisecond, Write: 20 * time.Millisecond}}), oriel.Config{Store: store, Learnt: place, Spool: t.TempDir(), Shared: true, NoEmbed: true, Calls: call.Options{Profile: "full"}})
+	e, err := oriel.Open(call.With(ctx,
+		call.Inside{Waits: call.Waits{Spool: 20 * time.Millisecond, Write: 20 * time.Millisecond}}),
+		oriel.Config{Store: store, Learnt: place, Spool: t.TempDir(), Shared: true, NoEmbed: true,
+			Calls: call.Options{Profile: "full"}})
 	must(err)
 	before := place.reads.Load()
 	m := &member{name: "talk", model: "model-9", factor: 2}
@@ -251,7 +265,11 @@ func TestWhatIsLearntWaitsWhileTheStoreIsGone(t *testing.T) {
 // conversation, in which all engines go on.
 func TestAConversationThatGoesOnWhileTheStoreIsGoneIsStoredOnce(t *testing.T) {
 	open := func(store timeline.Store) *oriel.Engine {
-		e, err := oriel.Open(call.With(ctx, call.Inside{Waits: call.Waits{Spool: time.Minute, Write: time.Minute, Late: time.Millisecond, Shared: time.Minute, Store: time.Minute, Agree: time.Minute, Brief: time.Minute}}), oriel.Config{Store: store, Spool: t.TempDir(), Shared: true, NoEmbed: true, Calls: call.Options{Profile: "thrifty"}})
+		e, err := oriel.Open(call.With(ctx,
+			call.Inside{Waits: call.Waits{Spool: time.Minute, Write: time.Minute, Late: time.Millisecond,
+				Shared: time.Minute, Store: time.Minute, Agree: time.Minute, Brief: time.Minute}}),
+			oriel.Config{Store: store, Spool: t.TempDir(), Shared: true, NoEmbed: true,
+				Calls: call.Options{Profile: "thrifty"}})
 		must(err)
 		t.Cleanup(func() { must(e.Close()) })
 		return e
@@ -263,7 +281,8 @@ func TestAConversationThatGoesOnWhileTheStoreIsGoneIsStoredOnce(t *testing.T) {
 	m := &member{model: "gpt-4o", profile: "thrifty", budget: "3000", factor: 1}
 	random := rand.New(rand.NewPCG(1, 1))
 	say := func(e *oriel.Engine, id string) {
-		m.list = append(m.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, id+" "+randomWords(random, 150))))
+		m.list = append(m.list,
+			json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, id+" "+randomWords(random, 150))))
 		m.call(call.Of(e), id)
 		must(call.Of(e).Wait(ctx))
 		m.list = append(m.list, json.RawMessage(`{"role":"assistant","content":"Noted."}`))
@@ -288,6 +307,7 @@ func TestAConversationThatGoesOnWhileTheStoreIsGoneIsStoredOnce(t *testing.T) {
 	stats, err := shared.Stats(ctx, timeline.Local)
 	must(err)
 	if stats.Conversations != 1 || stats.Messages != int64(len(m.list)) {
-		t.Errorf("%d messages are stored in %d conversations; %d were said", stats.Messages, stats.Conversations, len(m.list))
+		t.Errorf("%d messages are stored in %d conversations; %d were said", stats.Messages, stats.Conversations,
+			len(m.list))
 	}
 }

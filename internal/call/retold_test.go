@@ -38,7 +38,8 @@ const chatNote = "# *SEARCH/REPLACE block* rules: every block must begin with th
 
 func filesNote() []object {
 	return []object{
-		{"role": "user", "content": "I have *added these files to the chat* so you can go ahead and edit them.\n\nharbour.py\n```\ndef tide(hour): return hour * 3\n```"},
+		{"role": "user",
+			"content": "I have *added these files to the chat* so you can go ahead and edit them.\n\nharbour.py\n```\ndef tide(hour): return hour * 3\n```"},
 		{"role": "assistant", "content": "Ok, any changes I propose will be to those files."},
 	}
 }
@@ -50,7 +51,8 @@ func noted(history []object, notes ...object) []object {
 
 // infoNote is what Goose puts before the newest reply.
 func infoNote(k int) string {
-	return fmt.Sprintf("<info-msg>\nIt is currently 2026-11-17 12:%02d:00\nWorking directory: /home/ann/harbour\n</info-msg>", k)
+	return fmt.Sprintf(
+		"<info-msg>\nIt is currently 2026-11-17 12:%02d:00\nWorking directory: /home/ann/harbour\n</info-msg>", k)
 }
 
 // newestReply returns where the last reply is.
@@ -67,69 +69,88 @@ func newestReply(history []object) int {
 }
 
 var movers = map[string]mover{
-	"aider, a reminder behind the question": {path: "/v1/chat/completions", format: wire.Chat, body: func(_ int, h []object) object {
-		list := append(noted(h, filesNote()...), object{"role": "system", "content": chatNote})
-		return object{"model": "gpt-4o", "messages": append([]object{{"role": "system", "content": "Act as an expert software developer."}}, list...)}
-	}},
-	"aider with a name": {path: "/v1/chat/completions", format: wire.Chat, header: []string{"X-Oriel-Conversation", "chat-1"}, body: func(_ int, h []object) object {
-		list := append(noted(h, filesNote()...), object{"role": "system", "content": chatNote})
-		return object{"model": "gpt-4o", "messages": list}
-	}},
-	"aider, a reminder in the question": {path: "/v1/messages", format: wire.Anthropic, body: func(_ int, h []object) object {
-		list := noted(h, filesNote()...)
-		last := list[len(list)-1]
-		list[len(list)-1] = object{"role": "user", "content": fmt.Sprint(last["content"], "\n\n", chatNote)}
-		return object{"model": "claude-sonnet-4-5", "max_tokens": 1000, "system": "Act as an expert software developer.", "messages": list}
-	}},
-	"goose, Responses": {path: "/v1/responses", format: wire.Responses, tools: true, body: func(k int, h []object) object {
-		at := newestReply(h)
-		note := object{"role": "user", "content": []object{{"type": "input_text", "text": infoNote(k)}}}
-		list := append(append(append([]object{}, h[:at]...), note), h[at:]...)
-		if at <= 1 { // it is one message with the question
-			texts := []object{{"type": "input_text", "text": infoNote(k)}, {"type": "input_text", "text": h[0]["content"]}}
-			if at == 1 {
-				texts[0], texts[1] = texts[1], texts[0]
+	"aider, a reminder behind the question": {path: "/v1/chat/completions", format: wire.Chat,
+		body: func(_ int, h []object) object {
+			list := append(noted(h, filesNote()...), object{"role": "system", "content": chatNote})
+			return object{"model": "gpt-4o",
+				"messages": append([]object{{"role": "system", "content": "Act as an expert software developer."}},
+					list...)}
+		}},
+	"aider with a name": {path: "/v1/chat/completions", format: wire.Chat,
+		header: []string{"X-Oriel-Conversation", "chat-1"}, body: func(_ int, h []object) object {
+			list := append(noted(h, filesNote()...), object{"role": "system", "content": chatNote})
+			return object{"model": "gpt-4o", "messages": list}
+		}},
+	"aider, a reminder in the question": {path: "/v1/messages", format: wire.Anthropic,
+		body: func(_ int, h []object) object {
+			list := noted(h, filesNote()...)
+			last := list[len(list)-1]
+			list[len(list)-1] = object{"role": "user", "content": fmt.Sprint(last["content"], "\n\n", chatNote)}
+			return object{"model": "claude-sonnet-4-5", "max_tokens": 1000,
+				"system": "Act as an expert software developer.", "messages": list}
+		}},
+	"goose, Responses": {path: "/v1/responses", format: wire.Responses, tools: true,
+		body: func(k int, h []object) object {
+			at := newestReply(h)
+			note := object{"role": "user", "content": []object{{"type": "input_text", "text": infoNote(k)}}}
+			list := append(append(append([]object{}, h[:at]...), note), h[at:]...)
+			if at <= 1 { // it is one message with the question
+				texts := []object{{"type": "input_text", "text": infoNote(k)},
+					{"type": "input_text", "text": h[0]["content"]}}
+				if at == 1 {
+					texts[0], texts[1] = texts[1], texts[0]
+				}
+				list = append([]object{{"role": "user", "content": texts}}, h[1:]...)
 			}
-			list = append([]object{{"role": "user", "content": texts}}, h[1:]...)
-		}
-		return object{"model": "gpt-5", "store": false, "instructions": "You are a general-purpose AI agent.", "input": list}
-	}},
-	"goose, Messages": {path: "/v1/messages", format: wire.Anthropic, tools: true, body: func(k int, h []object) object {
-		at := max(newestReply(h), 1) - 1 // the message before the reply has it
-		list := append([]object{}, h...)
-		note := object{"type": "text", "text": infoNote(k)}
-		switch content := h[at]["content"].(type) {
-		case string:
-			list[at] = object{"role": "user", "content": []object{{"type": "text", "text": content}, note}}
-		case []object:
-			list[at] = object{"role": "user", "content": append(content[:1:1], note)}
-		}
-		return object{"model": "claude-sonnet-4-5", "max_tokens": 1000, "tools": []object{{"name": "read", "input_schema": object{"type": "object"}}}, "system": "You are a general-purpose AI agent.", "messages": list}
-	}},
-	"copilot, without its reasoning": {path: "/v1/responses", format: wire.Responses, tools: true, body: func(k int, h []object) object {
-		var list []object
-		for _, m := range h {
-			if m["type"] != "reasoning" || k < moverCalls-1 {
-				list = append(list, m)
+			return object{"model": "gpt-5", "store": false, "instructions": "You are a general-purpose AI agent.",
+				"input": list}
+		}},
+	"goose, Messages": {path: "/v1/messages", format: wire.Anthropic, tools: true,
+		body: func(k int, h []object) object {
+			at := max(newestReply(h), 1) - 1 // the message before the reply has it
+			list := append([]object{}, h...)
+			note := object{"type": "text", "text": infoNote(k)}
+			switch content := h[at]["content"].(type) {
+			case string:
+				list[at] = object{"role": "user", "content": []object{{"type": "text", "text": content}, note}}
+			case []object:
+				list[at] = object{"role": "user", "content": append(content[:1:1], note)}
 			}
-		}
-		return object{"model": "gpt-5", "store": false, "instructions": "You are the GitHub Copilot CLI.", "input": list}
-	}},
-	"qwen, whose first message changed": {path: "/v1/chat/completions", format: wire.Chat, tools: true, body: func(k int, h []object) object {
-		list := append([]object{{"role": "system", "content": "You are Qwen Code."}}, h...)
-		if k < moverCalls-1 {
-			list[1] = object{"role": "user", "content": []object{
-				{"type": "text", "text": "<system-reminder>\nThe folder has 12 files.\n</system-reminder>"}, {"type": "text", "text": h[0]["content"]}}}
-		}
-		return object{"model": "gpt-5", "messages": list}
-	}},
-	"a summary in front": {path: "/v1/chat/completions", format: wire.Chat, tools: true, short: true, body: func(k int, h []object) object {
-		list := append([]object{}, h...)
-		if k >= moverCalls-1 {
-			list = append([]object{{"role": "user", "content": "Summary of the work so far: the logs of the harbour were read one by one."}}, h[newestReply(h[:len(h)-6]):]...)
-		}
-		return object{"model": "gpt-5", "messages": list}
-	}},
+			return object{"model": "claude-sonnet-4-5", "max_tokens": 1000,
+				"tools":  []object{{"name": "read", "input_schema": object{"type": "object"}}},
+				"system": "You are a general-purpose AI agent.", "messages": list}
+		}},
+	"copilot, without its reasoning": {path: "/v1/responses", format: wire.Responses, tools: true,
+		body: func(k int, h []object) object {
+			var list []object
+			for _, m := range h {
+				if m["type"] != "reasoning" || k < moverCalls-1 {
+					list = append(list, m)
+				}
+			}
+			return object{"model": "gpt-5", "store": false, "instructions": "You are the GitHub Copilot CLI.",
+				"input": list}
+		}},
+	"qwen, whose first message changed": {path: "/v1/chat/completions", format: wire.Chat, tools: true,
+		body: func(k int, h []object) object {
+			list := append([]object{{"role": "system", "content": "You are Qwen Code."}}, h...)
+			if k < moverCalls-1 {
+				list[1] = object{"role": "user", "content": []object{
+					{"type": "text", "text": "<system-reminder>\nThe folder has 12 files.\n</system-reminder>"},
+					{"type": "text", "text": h[0]["content"]}}}
+			}
+			return object{"model": "gpt-5", "messages": list}
+		}},
+	"a summary in front": {path: "/v1/chat/completions", format: wire.Chat, tools: true, short: true,
+		body: func(k int, h []object) object {
+			list := append([]object{}, h...)
+			if k >= moverCalls-1 {
+				list = append([]object{{"role": "user",
+					"content": "Summary of the work so far: the logs of the harbour were read one by one."}},
+					h[newestReply(h[:len(h)-6]):]...)
+			}
+			return object{"model": "gpt-5", "messages": list}
+		}},
 }
 
 const (
@@ -145,7 +166,10 @@ func TestAHistoryToldAnewIsTheSameConversation(t *testing.T) {
 			store := memory.New()
 			library := recall.NewLibrary(store, recall.LibraryOptions{})
 			t.Cleanup(func() { library.Close() })
-			b := start(t, store, moving(m.tools), func(o *call.TestOptions) { o.Profile, o.Recall = "thrifty", library })
+			b := start(t, store, moving(m.tools), func(o *call.TestOptions) {
+				o.Profile, o.Recall = "thrifty",
+					library
+			})
 			last := m.run(b, library)
 			all, err := store.Conversations(ctx, timeline.Local)
 			if err != nil || len(all) != 1 {
@@ -181,18 +205,23 @@ func (m *mover) run(b *bench, library *recall.Library) string {
 		said := len(history)
 		switch {
 		case k == moverCalls-1:
-			history = append(history, object{"role": "user", "content": "On which port does the staging database of project Heron listen?"})
+			history = append(history,
+				object{"role": "user", "content": "On which port does the staging database of project Heron listen?"})
 		case k == 0 && m.tools:
-			history = append(history, object{"role": "user", "content": "Read the logs of the harbour one after another."})
+			history = append(history,
+				object{"role": "user", "content": "Read the logs of the harbour one after another."})
 		case !m.tools:
-			history = append(history, object{"role": "user", "content": fmt.Sprintf("Explain function number %d of harbour.py. %s", k, fact(k))})
+			history = append(history,
+				object{"role": "user", "content": fmt.Sprintf("Explain function number %d of harbour.py. %s", k,
+					fact(k))})
 		}
 		if m.format == wire.Responses && len(history) > said {
 			history[said]["type"] = "message"
 		}
 		body, err := json.Marshal(m.body(k, history))
 		must(err)
-		resp, answer := b.send(m.path, body, append([]string{"X-Oriel-Budget", fmt.Sprint(moverBudget)}, m.header...)...)
+		resp, answer := b.send(m.path, body, append([]string{"X-Oriel-Budget", fmt.Sprint(moverBudget)},
+			m.header...)...)
 		if resp.StatusCode != http.StatusOK {
 			b.t.Fatalf("%s: %s", resp.Status, answer)
 		}
@@ -234,11 +263,13 @@ func moving(tools bool) func(*fakemodel.Request) fakemodel.Answer {
 		a := fakemodel.Answer{ID: fmt.Sprintf("reply_%d", calls), Input: len(r.Data()) / 4, Output: 20}
 		switch {
 		case !tools:
-			a.Text = fmt.Sprintf("Function number %d: %s", calls, strings.Repeat(fmt.Sprintf("it adds %d to the hour of the tide; ", calls*3), 60))
+			a.Text = fmt.Sprintf("Function number %d: %s", calls,
+				strings.Repeat(fmt.Sprintf("it adds %d to the hour of the tide; ", calls*3), 60))
 		case calls < moverCalls-1:
 			a.Thinking = fmt.Sprint("What is next after ", calls, "?")
 			id := timeline.HashOf([]byte(fmt.Sprint(calls))).String()[:24]
-			a.Calls = []fakemodel.Call{{ID: "call_" + id, Name: "read", Arguments: fmt.Sprintf(`{"path":"/log/%d"}`, calls)}}
+			a.Calls = []fakemodel.Call{{ID: "call_" + id, Name: "read",
+				Arguments: fmt.Sprintf(`{"path":"/log/%d"}`, calls)}}
 		default:
 			a.Text = "All logs are read."
 		}

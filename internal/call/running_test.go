@@ -17,7 +17,8 @@ func TestCallsRunFromBeginToEnd(t *testing.T) {
 	}
 	defer e.Close()
 	ask := func(id, body string) *call.Call {
-		return call.Of(e).Begin(t.Context(), &call.Request{ID: id, Tenant: "ann", Format: wire.Chat, Body: []byte(body)})
+		return call.Of(e).Begin(t.Context(), &call.Request{ID: id, Tenant: "ann", Format: wire.Chat,
+			Body: []byte(body)})
 	}
 	first := ask("one", `{"model":"gpt-4o","messages":[{"role":"user","content":"Which port?"}]}`)
 	second := ask("two", `{"model":"gpt-4o","messages":[{"role":"user","content":"Which host?"}]}`)
@@ -27,7 +28,8 @@ func TestCallsRunFromBeginToEnd(t *testing.T) {
 		t.Fatalf("%+v run, of ben %+v", running, call.Of(e).Running("ben"))
 	}
 	for _, c := range running {
-		if c.ID != "one" && c.ID != "two" || c.Model != "gpt-4o" || c.Conversation == "" || c.TokensBefore == 0 || c.TokensAfter != c.TokensBefore || c.Began.IsZero() {
+		if c.ID != "one" && c.ID != "two" || c.Model != "gpt-4o" || c.Conversation == "" || c.TokensBefore == 0 ||
+			c.TokensAfter != c.TokensBefore || c.Began.IsZero() {
 			t.Errorf("a call that runs is %+v", c)
 		}
 	}

@@ -63,9 +63,11 @@ type watched struct {
 
 func watch(t *testing.T, provider http.HandlerFunc) *watched {
 	w := &watched{store: &spy{Store: memory.New()}}
-	w.bench = startBefore(t, w.store, func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{} }, provider, func(o *call.TestOptions) {
-		o.Profile, o.Log = "full", slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	})
+	w.bench = startBefore(t, w.store, func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{} }, provider,
+		func(o *call.TestOptions) {
+			o.Profile, o.Log = "full",
+				slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		})
 	return w
 }
 
@@ -112,14 +114,16 @@ func TestKeysInNamesAreNotKept(t *testing.T) {
 	w := watch(t, func(rw http.ResponseWriter, _ *http.Request) { message(rw, "end_turn", 10, 10) })
 	const messages = `"messages":[{"role":"user","content":"hello"}]`
 	for range 2 {
-		got, _ := w.send("/v1/messages", []byte(`{"model":"m",`+messages+`}`), "X-Api-Key", key, "X-Oriel-Conversation", "of-"+key)
+		got, _ := w.send("/v1/messages", []byte(`{"model":"m",`+messages+`}`), "X-Api-Key", key, "X-Oriel-Conversation",
+			"of-"+key)
 		if name := got.Header.Get("X-Oriel-Conversation"); name != timeline.HashOf([]byte("of-"+key)).String() {
 			t.Errorf("name %q, want a hash", name)
 		}
 		w.calls++
 		w.settle(w.calls)
 	}
-	got, _ := w.send("/v1/messages", []byte(`{"model":"m",`+messages+`}`), "X-Api-Key", key, "X-Oriel-Conversation", "plain")
+	got, _ := w.send("/v1/messages", []byte(`{"model":"m",`+messages+`}`), "X-Api-Key", key, "X-Oriel-Conversation",
+		"plain")
 	w.calls++
 	w.settle(w.calls)
 	if name := got.Header.Get("X-Oriel-Conversation"); name != "plain" {
@@ -140,20 +144,24 @@ func TestKeysInFieldsThatNameAreNotKept(t *testing.T) {
 	const messages = `"messages":[{"role":"user","content":"hello"}]`
 	w.call("/v1/messages", `{"model":"m","metadata":{"user_id":"`+key+`","other":1},`+messages+`}`, "X-Api-Key", key)
 	w.call("/v1/chat/completions",
-		`{"model":"m","user":"`+key+`","prompt_cache_key":"of `+key+`","safety_identifier":"sk-LEAK\u002d7f3a91c0d2e4",`+messages+`}`, "Authorization",
+		`{"model":"m","user":"`+key+`","prompt_cache_key":"of `+key+
+			`","safety_identifier":"sk-LEAK\u002d7f3a91c0d2e4",`+messages+`}`, "Authorization",
 		"Bearer "+key)
 	for _, field := range []string{
-		`"session_id":"` + key + `"`, `"conversation_id":"` + key + `"`, `"extra_body":{"of":[{"` + key + `":1},"x/` + key + `"]}`, `"` + key + `":1`,
+		`"session_id":"` + key + `"`, `"conversation_id":"` + key + `"`, `"extra_body":{"of":[{"` + key + `":1},"x/` +
+			key + `"]}`, `"` + key + `":1`,
 		`"response_format":{"type":"text","note":"` + strings.Repeat("long ", 200) + key + `"}`,
 	} {
 		w.call("/v1/chat/completions", `{"model":"m",`+field+`,`+messages+`}`, "Authorization", "Bearer "+key)
 	}
-	w.call("/v1/chat/completions", `{"model":"m","user":"USER-BY-NAME","metadata":{ "a":"PLAIN-NAME" },`+messages+`}`, "Authorization", "Bearer "+key)
+	w.call("/v1/chat/completions", `{"model":"m","user":"USER-BY-NAME","metadata":{ "a":"PLAIN-NAME" },`+messages+`}`,
+		"Authorization", "Bearer "+key)
 	for where, text := range w.outputs() {
 		if strings.Contains(text, "7f3a91") {
 			t.Errorf("%s: %s", where, text)
 		}
-		if where == "kept" && (!strings.Contains(text, timeline.HashOf([]byte(key)).String()) || !strings.Contains(text, `"USER-BY-NAME"`) ||
+		if where == "kept" && (!strings.Contains(text, timeline.HashOf([]byte(key)).String()) ||
+			!strings.Contains(text, `"USER-BY-NAME"`) ||
 			!strings.Contains(text, `"PLAIN-NAME"`)) {
 			t.Errorf("%s: %s", where, text)
 		}
@@ -188,16 +196,25 @@ func TestKeysThatAProviderRepeatsAreNotKept(t *testing.T) {
 				whole(status, "text/plain", said))
 		}
 		answers = append(answers,
-			whole(200, "text/event-stream", "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"x\",\"message\":\""+said+"\"}}\n\n"),
-			whole(200, "text/event-stream", "data: {\"choices\":[{\"delta\":{\"content\":\"well "+said+"\"}}]}\n\ndata: {\"error\":{\"message\":\""+said+"\"}}\n\n"),
-			whole(200, "application/json", `{"id":"`+said+`","choices":[{"finish_reason":"`+said+`","message":{"role":"assistant","content":"hi"}}]}`),
-			whole(200, "application/json", `{"id":"`+said+`","type":"message","role":"assistant","content":[{"type":"text","text":"hi"}],"stop_reason":"`+said+`"}`),
-			whole(200, "application/json", `{"error":{"message":"x"},"choices":[{"message":{"role":"assistant","content":"`+said+`"}}]}`))
+			whole(200, "text/event-stream",
+				"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"x\",\"message\":\""+said+"\"}}\n\n"),
+			whole(200, "text/event-stream", "data: {\"choices\":[{\"delta\":{\"content\":\"well "+said+
+				"\"}}]}\n\ndata: {\"error\":{\"message\":\""+said+"\"}}\n\n"),
+			whole(200, "application/json", `{"id":"`+said+`","choices":[{"finish_reason":"`+said+
+				`","message":{"role":"assistant","content":"hi"}}]}`),
+			whole(200, "application/json", `{"id":"`+said+
+				`","type":"message","role":"assistant","content":[{"type":"text","text":"hi"}],"stop_reason":"`+said+
+				`"}`),
+			whole(200, "application/json",
+				`{"error":{"message":"x"},"choices":[{"message":{"role":"assistant","content":"`+said+`"}}]}`))
 	}
 	for i, a := range answers {
 		answer = a
-		w.call("/v1/chat/completions", fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":"number %d"}]}`, i), "Authorization", "Bearer "+key)
-		w.call("/v1/messages?beta=true&key="+key, fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":10,"messages":[{"role":"user","content":"number %d"}]}`, i), "X-Api-Key", key)
+		w.call("/v1/chat/completions",
+			fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":"number %d"}]}`, i), "Authorization",
+			"Bearer "+key)
+		w.call("/v1/messages?beta=true&key="+key,
+			fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":10,"messages":[{"role":"user","content":"number %d"}]}`, i), "X-Api-Key", key)
 	}
 	for where, text := range w.outputs() {
 		if i := strings.Index(strings.ToLower(text), strings.ToLower(key[:14])); i >= 0 {
@@ -218,7 +235,8 @@ func TestCredentialsForToolsAreNotKept(t *testing.T) {
 		all, _ := io.ReadAll(r.Body)
 		got = string(all)
 		rw.Header().Set("Content-Type", "application/json")
-		io.WriteString(rw, `{"id":"r","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}]}`)
+		io.WriteString(rw,
+			`{"id":"r","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}]}`)
 	})
 	for i, more := range []string{
 		`"tools":[{"type":"mcp","server_label":"x","server_url":"https://h.example/mcp?api_key=KEY","authorization":"KEY"}]`,
@@ -228,7 +246,8 @@ func TestCredentialsForToolsAreNotKept(t *testing.T) {
 		`"mcp_servers":[{"type":"url","url":"https://h.example/sse?token=KEY","name":"n","authorization_token":"KEY"}]`,
 		`"metadata":{"headers":{"a":"KEY"},"config":"{\"token\":\"KEY\"}"},"authorization":"KEY"`,
 	} {
-		body := strings.ReplaceAll(fmt.Sprintf(`{"model":"gpt-5","input":[{"type":"message","role":"user","content":"number %d"},{"type":"mcp_list_tools","id":"m","server_label":"x","authorization":"KEY","server_url":"https://h.example/?key=KEY","tools":[]},{"type":"message","role":"user","content":"go on"}],%s}`, i, more), "KEY", key)
+		body := strings.ReplaceAll(
+			fmt.Sprintf(`{"model":"gpt-5","input":[{"type":"message","role":"user","content":"number %d"},{"type":"mcp_list_tools","id":"m","server_label":"x","authorization":"KEY","server_url":"https://h.example/?key=KEY","tools":[]},{"type":"message","role":"user","content":"go on"}],%s}`, i, more), "KEY", key)
 		w.call("/v1/responses", body)
 		if got != body {
 			t.Errorf("the provider got %s", got)

@@ -30,7 +30,8 @@ func TestARecordedCallShowsWhatWasSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if before, after := strconv.Itoa(c.Came), strconv.Itoa(c.Tokens); before != h.Get("X-Oriel-Tokens-Before") || after != h.Get("X-Oriel-Tokens-After") || c.Plan != h.Get("X-Oriel-Plan") {
+		if before, after := strconv.Itoa(c.Came), strconv.Itoa(c.Tokens); before != h.Get("X-Oriel-Tokens-Before") ||
+			after != h.Get("X-Oriel-Tokens-After") || c.Plan != h.Get("X-Oriel-Plan") {
 			t.Errorf("recorded %s, %s and %q, told %v", before, after, c.Plan, h)
 		}
 		if !bytes.Equal(sent, k.last) {
@@ -44,7 +45,8 @@ func TestARecordedCallShowsWhatWasSent(t *testing.T) {
 		if last := c.SentIDs[len(c.SentIDs)-1]; last != int64(len(k.list)-1) {
 			t.Errorf("the newest message has the id %d", last)
 		}
-		if light, err := call.Decode(r); err != nil || light.Came != c.Came || light.Plan != c.Plan || light.Body != nil {
+		if light, err := call.Decode(r); err != nil || light.Came != c.Came || light.Plan != c.Plan ||
+			light.Body != nil {
 			t.Errorf("%+v, %v", light, err)
 		}
 		if c.Came > c.Tokens {
@@ -66,10 +68,12 @@ func TestARecordedCallShowsWhatWasSent(t *testing.T) {
 	if !ok {
 		t.Fatalf("plan %s is not stored", c.Plan)
 	}
-	if _, err := b.store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true, Now: c.Began, Drop: []timeline.Key{{Kind: timeline.KindPlan, Key: plan.Record().Key}}}); err != nil {
+	if _, err := b.store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true, Now: c.Began,
+		Drop: []timeline.Key{{Kind: timeline.KindPlan, Key: plan.Record().Key}}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := call.ReadSent(ctx, b.store, timeline.Local, "talk", last, call.SentOptions{}); !errors.Is(err, call.ErrPlanGone) {
+	if _, _, err := call.ReadSent(ctx, b.store, timeline.Local, "talk", last, call.SentOptions{}); !errors.Is(err,
+		call.ErrPlanGone) {
 		t.Error(err)
 	}
 }
@@ -78,11 +82,15 @@ func TestARecordedCallShowsWhatWasSent(t *testing.T) {
 func TestABodyIsReadInItsOwnBytes(t *testing.T) {
 	b := start(t, memory.New(), replying)
 	for i, c := range []struct{ path, body string }{
-		{"/v1/messages", "{\n  \"metadata\": {\"user_id\": \"<a> & b\"},\n  \"messages\": [\n    {\"role\": \"user\", \"content\": \"hello\"},\n    {\"role\": \"assistant\", \"content\": \"yes\"},\n    {\"role\": \"user\", \"content\": \"go\"}\n  ],\n  \"tools\": [ {\"name\": \"ls\", \"input_schema\": {\"type\": \"object\"}} ],\n  \"model\": \"m\",\n  \"system\": [{\"type\": \"text\", \"text\": \"a\"}, {\"type\": \"text\", \"text\": \"b\"}],\n  \"max_tokens\": 10\n}\n"},
-		{"/v1/messages", `{"system":"plain", "messages":[{"role":"user","content":"one"}], "max_tokens":1e1, "model":"m", "stop_sequences":[]}`},
+		{"/v1/messages",
+			"{\n  \"metadata\": {\"user_id\": \"<a> & b\"},\n  \"messages\": [\n    {\"role\": \"user\", \"content\": \"hello\"},\n    {\"role\": \"assistant\", \"content\": \"yes\"},\n    {\"role\": \"user\", \"content\": \"go\"}\n  ],\n  \"tools\": [ {\"name\": \"ls\", \"input_schema\": {\"type\": \"object\"}} ],\n  \"model\": \"m\",\n  \"system\": [{\"type\": \"text\", \"text\": \"a\"}, {\"type\": \"text\", \"text\": \"b\"}],\n  \"max_tokens\": 10\n}\n"},
+		{"/v1/messages",
+			`{"system":"plain", "messages":[{"role":"user","content":"one"}], "max_tokens":1e1, "model":"m", "stop_sequences":[]}`},
 		{"/v1/messages", `{"system":[],"messages":[{"role":"user","content":"two"}],"max_tokens":10,"model":"m"}`},
-		{"/v1/chat/completions", `{"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}], "model": "m", "temperature": 0.10, "\u0075ser": "me"}`},
-		{"/v1/responses", `{"input":"a text","model":"m","instructions":"be brief","reasoning":{"effort": "low"},"store":false}`},
+		{"/v1/chat/completions",
+			`{"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "x"}], "model": "m", "temperature": 0.10, "\u0075ser": "me"}`},
+		{"/v1/responses",
+			`{"input":"a text","model":"m","instructions":"be brief","reasoning":{"effort": "low"},"store":false}`},
 		{"/v1/responses", `{"store":false,"input":[ {"role":"user","content":"one"} ],"model":"m"}`},
 	} {
 		name := strconv.Itoa(i)

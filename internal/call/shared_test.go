@@ -28,7 +28,9 @@ func TestEnginesOnOneDatabaseUseOnePlan(t *testing.T) {
 		store, err := postgres.Open(ctx, url, postgres.Options{})
 		must(err)
 		t.Cleanup(func() { must(store.Close()) })
-		e, err := oriel.Open(call.With(ctx, call.Inside{Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}}), oriel.Config{Store: store, Shared: true, NoEmbed: true})
+		e, err := oriel.Open(call.With(ctx,
+			call.Inside{Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute,
+				Shared: time.Minute}}), oriel.Config{Store: store, Shared: true, NoEmbed: true})
 		must(err)
 		t.Cleanup(func() { must(e.Close()) })
 		engines = append(engines, e)
@@ -36,8 +38,10 @@ func TestEnginesOnOneDatabaseUseOnePlan(t *testing.T) {
 	list := branched(2, "")
 	conversation, plan := "", ""
 	for i := range 6 {
-		c := call.Of(engines[i%2]).Begin(ctx, &call.Request{ID: fmt.Sprint("call", i), Tenant: timeline.Local, Profile: "thrifty", Format: wire.Chat, Path: "/v1/chat/completions",
-			Header: http.Header{"X-Oriel-Budget": {"3000"}}, Body: fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`, jsonOf(list))})
+		c := call.Of(engines[i%2]).Begin(ctx, &call.Request{ID: fmt.Sprint("call", i), Tenant: timeline.Local,
+			Profile: "thrifty", Format: wire.Chat, Path: "/v1/chat/completions",
+			Header: http.Header{"X-Oriel-Budget": {"3000"}}, Body: fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`,
+				jsonOf(list))})
 		c.Response(200, http.Header{"Content-Type": {"application/json"}})
 		h := http.Header{}
 		c.Header(h)
@@ -52,7 +56,8 @@ func TestEnginesOnOneDatabaseUseOnePlan(t *testing.T) {
 		if got := h.Get("X-Oriel-Plan"); plan == "" || got != plan {
 			t.Errorf("call %d has plan %q, the first one %q", i, got, plan)
 		}
-		list = append(list, json.RawMessage(`{"role":"assistant","content":"Noted."}`), json.RawMessage(fmt.Sprintf(`{"role":"user","content":"and %d"}`, i)))
+		list = append(list, json.RawMessage(`{"role":"assistant","content":"Noted."}`),
+			json.RawMessage(fmt.Sprintf(`{"role":"user","content":"and %d"}`, i)))
 	}
 }
 
@@ -85,13 +90,15 @@ func TestCallMakesFewRoundTrips(t *testing.T) {
 		learnt.Hold()
 		waits := call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}
 		e := call.NewForTest(call.TestOptions{Parts: call.Parts{Store: store, Shared: true, Waits: waits,
-			Limits: learnt.Limits, Calibration: learnt.Calibration, Learnt: learnt.Save, Refresh: learnt.Refresh, Reread: learnt.Reread}})
+			Limits: learnt.Limits, Calibration: learnt.Calibration, Learnt: learnt.Save, Refresh: learnt.Refresh,
+			Reread: learnt.Reread}})
 		t.Cleanup(func() { must(e.Close(ctx)) })
 		engines, trips = append(engines, e), append(trips, counted)
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	for i, e := range append(engines, engines...) { // the tenant, and what is learnt
-		first := &member{model: "gpt-4o", factor: 1, list: []json.RawMessage{json.RawMessage(fmt.Sprintf(`{"role":"user","content":"Begin %d."}`, i))}}
+		first := &member{model: "gpt-4o", factor: 1,
+			list: []json.RawMessage{json.RawMessage(fmt.Sprintf(`{"role":"user","content":"Begin %d."}`, i))}}
 		first.call(e, fmt.Sprint("first", i))
 	}
 	for _, name := range []string{"", "named"} {
@@ -99,11 +106,14 @@ func TestCallMakesFewRoundTrips(t *testing.T) {
 		plan, planned, most := "", 0, [2]int{}
 		for i := range 24 {
 			e := i / 2 % 2 // each has two calls in turn
-			talk.list = append(talk.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, fmt.Sprint("Question ", i, ": ", randomWords(random, 400)))))
+			talk.list = append(talk.list,
+				json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`,
+					fmt.Sprint("Question ", i, ": ", randomWords(random, 400)))))
 			trips[e].Take()
 			_, h := talk.call(engines[e], fmt.Sprint("call-", name, i))
 			// A statement is prepared once on each connection, and one that was idle is tried.
-			made := slices.DeleteFunc(trips[e].Take(), func(trip string) bool { return strings.HasPrefix(trip, "prepare ") || trip == "-- ping" })
+			made := slices.DeleteFunc(trips[e].Take(),
+				func(trip string) bool { return strings.HasPrefix(trip, "prepare ") || trip == "-- ping" })
 			kind := 0
 			if next := h.Get("X-Oriel-Plan"); next != plan {
 				plan, kind = next, 1
@@ -115,7 +125,8 @@ func TestCallMakesFewRoundTrips(t *testing.T) {
 				limit += 2 // it taught something
 			}
 			if len(made) > limit {
-				t.Errorf("%q, call %d, plan %q: %d round trips, not %d\n\t%s", name, i, plan, len(made), limit, strings.Join(made, "\n\t"))
+				t.Errorf("%q, call %d, plan %q: %d round trips, not %d\n\t%s", name, i, plan, len(made), limit,
+					strings.Join(made, "\n\t"))
 			}
 			talk.list = append(talk.list, json.RawMessage(`{"role":"assistant","content":"Noted."}`))
 		}

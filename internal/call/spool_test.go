@@ -101,7 +101,8 @@ func (s *flaky) Records(ctx context.Context, tenant, conversation, kind, key str
 }
 
 func newAgents(t testing.TB, store timeline.Store, dir string) *agents {
-	a := &agents{t: t, store: &flaky{Store: store}, dir: dir, said: map[string][]json.RawMessage{}, sent: map[string][]byte{}}
+	a := &agents{t: t, store: &flaky{Store: store}, dir: dir, said: map[string][]json.RawMessage{},
+		sent: map[string][]byte{}}
 	a.store.mode.Store("")
 	a.open()
 	return a
@@ -111,7 +112,9 @@ func newAgents(t testing.TB, store timeline.Store, dir string) *agents {
 func (a *agents) open() {
 	a.t.Helper()
 	var err error
-	a.engine, err = oriel.Open(call.With(context.Background(), call.Inside{Waits: call.Waits{Spool: 20 * time.Millisecond, Write: 20 * time.Millisecond, Brief: time.Second, Late: time.Millisecond}}), oriel.Config{
+	a.engine, err = oriel.Open(call.With(context.Background(),
+		call.Inside{Waits: call.Waits{Spool: 20 * time.Millisecond, Write: 20 * time.Millisecond, Brief: time.Second,
+			Late: time.Millisecond}}), oriel.Config{
 		Store: a.store, Spool: a.dir, NoEmbed: true, Calls: call.Options{Profile: "thrifty"},
 		Events: func(e oriel.Event) {
 			a.mu.Lock()
@@ -128,12 +131,15 @@ func (a *agents) open() {
 func (a *agents) call(name string) {
 	a.t.Helper()
 	id := fmt.Sprintf("call-%03d", len(a.order))
-	a.said[name] = append(a.said[name], json.RawMessage(fmt.Sprintf(`{"role":"user","content":"%s asks %s: %s"}`, name, id, strings.Repeat("why? ", 50))))
+	a.said[name] = append(a.said[name],
+		json.RawMessage(fmt.Sprintf(`{"role":"user","content":"%s asks %s: %s"}`, name, id,
+			strings.Repeat("why? ", 50))))
 	list, err := json.Marshal(a.said[name])
 	must(err)
 	body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":%s}`, list)
 	h := http.Header{"X-Oriel-Conversation": {name}, "X-Oriel-Budget": {"1000"}}
-	begun := call.Of(a.engine).Begin(context.Background(), &call.Request{ID: id, Tenant: "team", Format: wire.Chat, Path: "/v1/chat/completions", Header: h, Body: body, Began: time.Now()})
+	begun := call.Of(a.engine).Begin(context.Background(), &call.Request{ID: id, Tenant: "team", Format: wire.Chat,
+		Path: "/v1/chat/completions", Header: h, Body: body, Began: time.Now()})
 	if sent := begun.Body(); len(sent) > len(body)+2000 {
 		a.t.Errorf("%d bytes are sent of %d", len(sent), len(body))
 	}
@@ -229,13 +235,15 @@ func TestCallsWaitForTheStore(t *testing.T) {
 					a.call("bob")
 				}
 				// A store that writes in silence has a call after all when it is asked again.
-				if err := call.Of(a.engine).Err(); mode != "silent" && (err == nil || !strings.Contains(err.Error(), "calls wait on this machine's disk")) {
+				if err := call.Of(a.engine).Err(); mode != "silent" && (err == nil ||
+					!strings.Contains(err.Error(), "calls wait on this machine's disk")) {
 					t.Error(err)
 				}
 				await(t, "the event of a call that waits", func() bool {
 					a.mu.Lock()
 					defer a.mu.Unlock()
-					return slices.ContainsFunc(a.told, func(e string) bool { return strings.Contains(e, "waits on this machine's disk") })
+					return slices.ContainsFunc(a.told,
+						func(e string) bool { return strings.Contains(e, "waits on this machine's disk") })
 				})
 				if killed {
 					a.crash()
@@ -328,7 +336,8 @@ func TestCallsBeyondTheSpoolAreCounted(t *testing.T) {
 	a := newAgents(t, memory.New(), file+"/spool")
 	a.store.mode.Store("full")
 	body := []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"hello"}]}`)
-	begun := call.Of(a.engine).Begin(ctx, &call.Request{ID: "x", Format: wire.Chat, Path: "/v1/chat/completions", Header: http.Header{}, Body: body, Began: time.Now()})
+	begun := call.Of(a.engine).Begin(ctx, &call.Request{ID: "x", Format: wire.Chat, Path: "/v1/chat/completions",
+		Header: http.Header{}, Body: body, Began: time.Now()})
 	begun.End(nil)
 	await(t, "a call to be lost", func() bool { return call.Of(a.engine).Spool().Lost == 1 })
 	must(a.engine.Close())
@@ -355,13 +364,16 @@ func (s *punctual) Apply(ctx context.Context, tenant string, c timeline.Change) 
 func TestCallsOfAFullQueueGoToTheSpool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
-		calls := call.NewForTestWithSpool(call.TestOptions{Options: call.Options{Profile: "thrifty"}, Parts: call.Parts{Store: &punctual{store, make(chan struct{}, 1)}, Backlog: 8000}}, t.TempDir())
+		calls := call.NewForTestWithSpool(call.TestOptions{Options: call.Options{Profile: "thrifty"},
+			Parts: call.Parts{Store: &punctual{store, make(chan struct{}, 1)}, Backlog: 8000}}, t.TempDir())
 		list := ""
 		const n = 30
 		for i := range n {
 			list += fmt.Sprintf(`{"role":"user","content":"question %d %s"}`, i, strings.Repeat("why? ", 5))
 			body := []byte(`{"model":"gpt-4o","messages":[` + list + `]}`)
-			begun := calls.Begin(ctx, &call.Request{ID: fmt.Sprintf("call-%02d", i), Tenant: "team", Format: wire.Chat, Path: "/v1/chat/completions", Header: http.Header{"X-Oriel-Conversation": {"ann"}}, Body: body, Began: time.Now()})
+			begun := calls.Begin(ctx, &call.Request{ID: fmt.Sprintf("call-%02d", i), Tenant: "team", Format: wire.Chat,
+				Path: "/v1/chat/completions", Header: http.Header{"X-Oriel-Conversation": {"ann"}}, Body: body,
+				Began: time.Now()})
 			begun.End(nil)
 			list += `,{"role":"assistant","content":"Because."},`
 			time.Sleep(200 * time.Millisecond)
@@ -373,7 +385,8 @@ func TestCallsOfAFullQueueGoToTheSpool(t *testing.T) {
 		}
 		records, err := store.Records(ctx, "team", "ann", "call", "")
 		must(err)
-		if !slices.IsSortedFunc(records, func(a, b timeline.Record) int { return strings.Compare(a.Key, b.Key) }) || len(records) != n {
+		if !slices.IsSortedFunc(records, func(a, b timeline.Record) int { return strings.Compare(a.Key, b.Key) }) ||
+			len(records) != n {
 			t.Errorf("%d calls of %d are stored", len(records), n)
 		}
 		found, err := store.Conversation(ctx, "team", "ann")
@@ -396,7 +409,8 @@ func TestWhatIsLeftAtTheEndGoesToTheSpool(t *testing.T) {
 		must(err)
 		for i := range 3 {
 			body := fmt.Appendf(nil, `{"model":"gpt-4o","messages":[{"role":"user","content":"talk %d"}]}`, i)
-			begun := call.Of(engine).Begin(ctx, &call.Request{ID: fmt.Sprint("call-", i), Format: wire.Chat, Path: "/v1/chat/completions", Header: http.Header{}, Body: body, Began: time.Now()})
+			begun := call.Of(engine).Begin(ctx, &call.Request{ID: fmt.Sprint("call-", i), Format: wire.Chat,
+				Path: "/v1/chat/completions", Header: http.Header{}, Body: body, Began: time.Now()})
 			begun.End(nil)
 		}
 		must(engine.Close())
@@ -417,7 +431,8 @@ func TestWhatIsLeftAtTheEndGoesToTheSpool(t *testing.T) {
 // A call that a newer version has put into the spool stays there for it.
 func TestTheSpoolKeepsCallsOfANewerVersion(t *testing.T) {
 	dir := t.TempDir()
-	newer := spool.Entry{Meta: []byte(`{"v":2,"id":"call-x","messages":"in another form"}`), Blobs: [][]byte{[]byte("a message")}}
+	newer := spool.Entry{Meta: []byte(`{"v":2,"id":"call-x","messages":"in another form"}`),
+		Blobs: [][]byte{[]byte("a message")}}
 	left := spool.Open(dir, spool.Options{})
 	must(left.Append(newer))
 	must(left.Close())
@@ -440,7 +455,8 @@ func TestTheSpoolKeepsCallsOfANewerVersion(t *testing.T) {
 	next := spool.Open(dir, spool.Options{})
 	defer next.Close()
 	found, err := next.First(t.Context(), 10)
-	if err != nil || len(found) != 1 || !bytes.Equal(found[0].Meta, newer.Meta) || len(found[0].Blobs) != 1 || !bytes.Equal(found[0].Blobs[0], newer.Blobs[0]) {
+	if err != nil || len(found) != 1 || !bytes.Equal(found[0].Meta, newer.Meta) || len(found[0].Blobs) != 1 ||
+		!bytes.Equal(found[0].Blobs[0], newer.Blobs[0]) {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

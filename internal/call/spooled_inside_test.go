@@ -11,7 +11,8 @@ import (
 // What a call no longer needs is dropped also if the call comes from a spool.
 func TestASpooledCallDropsItsNotes(t *testing.T) {
 	drop := []timeline.Key{{Kind: timeline.KindQuiet, Key: "request"}}
-	w := &write{id: "call", change: timeline.Change{Drop: drop}, plans: func(*timeline.Appended) ([]plan.Stored, error) { return nil, nil }}
+	w := &write{id: "call", change: timeline.Change{Drop: drop},
+		plans: func(*timeline.Appended) ([]plan.Stored, error) { return nil, nil }}
 	e, err := w.spooled()
 	if err != nil {
 		t.Fatal(err)

@@ -46,12 +46,15 @@ func TestACutOffersInstructionsAsPeopleEditedThem(t *testing.T) {
 	if want := `user, edited> Push to main only after a review.\nuser> Always sign commits, please.\n`; offered != want {
 		t.Errorf("offered %q, want %q:\n%s", offered, want, k.last)
 	}
-	if sent := string(k.last); !strings.Contains(sent, voice.Condensed+"digest") || strings.Contains(sent, "Always use tabs") || strings.Contains(sent, "From now on never push") || !strings.Contains(sent, "- user: Always sign commits") {
+	if sent := string(k.last); !strings.Contains(sent, voice.Condensed+"digest") ||
+		strings.Contains(sent, "Always use tabs") || strings.Contains(sent, "From now on never push") ||
+		!strings.Contains(sent, "- user: Always sign commits") {
 		t.Errorf("the digest quotes what was dismissed or edited, or not what holds:\n%s", sent)
 	}
 	if err := k.person(dir, func(c *oriel.Conversation) error {
 		all, err := c.Directives(ctx)
-		if len(all) != 2 || all[0].ID != 5 || all[0].Original != rules[1] || all[0].Text != "Push to main only after a review." || all[1].Text != rules[2] || all[1].Original != "" {
+		if len(all) != 2 || all[0].ID != 5 || all[0].Original != rules[1] ||
+			all[0].Text != "Push to main only after a review." || all[1].Text != rules[2] || all[1].Original != "" {
 			t.Errorf("%+v", all)
 		}
 		it, err2 := c.Item(ctx, 5)
@@ -70,12 +73,15 @@ func TestAFirstCallOffersEditedInstructions(t *testing.T) {
 	store := memory.New()
 	raw := []byte(`{"role":"user","content":"Always run make lint before you commit. I prefer short messages."}`)
 	now := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
-	if _, err := store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "rules", Project: "/src/shop", Now: now, Messages: []timeline.Message{
-		{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatAnthropic, Role: "user", Time: now},
-	}}); err != nil {
+	if _, err := store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "rules", Project: "/src/shop",
+		Now: now, Messages: []timeline.Message{
+			{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatAnthropic, Role: "user", Time: now},
+		}}); err != nil {
 		t.Fatal(err)
 	}
-	client, url, e, got, _ := through(t, oriel.Config{Store: store, Calls: call.Options{RecallReach: recall.ReachProject, RecallWait: time.Minute}}, reply)
+	client, url, e, got, _ := through(t,
+		oriel.Config{Store: store, Calls: call.Options{RecallReach: recall.ReachProject, RecallWait: time.Minute}},
+		reply)
 	c, err := e.Conversation(t.Context(), "rules")
 	if err != nil {
 		t.Fatal(err)
@@ -89,12 +95,16 @@ func TestAFirstCallOffersEditedInstructions(t *testing.T) {
 		all := got()
 		return all[len(all)-1].body
 	}
-	if first := say("Translate this poem about the sea into Portuguese."); !strings.Contains(first, "run make check before you push") || !strings.Contains(first, "user, edited") || strings.Contains(first, "make lint") {
+	if first := say("Translate this poem about the sea into Portuguese."); !strings.Contains(first,
+		"run make check before you push") || !strings.Contains(first, "user, edited") ||
+		strings.Contains(first, "make lint") {
 		t.Errorf("not as edited: %s", first)
 	}
-	for _, w := range []recall.Where{{Project: "/src/shop", Reach: recall.ReachProject}, {Conversation: "rules", Reach: recall.ReachUser}} {
+	for _, w := range []recall.Where{{Project: "/src/shop", Reach: recall.ReachProject},
+		{Conversation: "rules", Reach: recall.ReachUser}} {
 		all, err := e.Directives(t.Context(), w)
-		if err != nil || len(all) != 1 || all[0].Conversation != "rules" || all[0].ID != 1 || all[0].Kind != recall.Instruction || !strings.Contains(all[0].Original, "I prefer short") {
+		if err != nil || len(all) != 1 || all[0].Conversation != "rules" || all[0].ID != 1 ||
+			all[0].Kind != recall.Instruction || !strings.Contains(all[0].Original, "I prefer short") {
 			t.Errorf("%+v: %+v, %v", w, all, err)
 		}
 	}
@@ -108,7 +118,8 @@ func TestAFirstCallOffersEditedInstructions(t *testing.T) {
 	if err := c.Dismiss(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	if first := say("How tall is the tower in Paris?"); strings.Contains(first, "make check") || strings.Contains(first, "make lint") {
+	if first := say("How tall is the tower in Paris?"); strings.Contains(first, "make check") ||
+		strings.Contains(first, "make lint") {
 		t.Errorf("it was dismissed: %s", first)
 	}
 }

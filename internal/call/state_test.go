@@ -72,7 +72,8 @@ func pinWhileReading(t *testing.T, read int64) {
 	store := &remote{Store: memory.New()}
 	waits := call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute, Shared: time.Minute}
 	open := func(s timeline.Store) *oriel.Engine {
-		e, err := oriel.Open(call.With(ctx, call.Inside{Waits: waits}), oriel.Config{Store: s, Shared: true, NoEmbed: true})
+		e, err := oriel.Open(call.With(ctx, call.Inside{Waits: waits}),
+			oriel.Config{Store: s, Shared: true, NoEmbed: true})
 		must(err)
 		t.Cleanup(func() { must(e.Close()) })
 		return e
@@ -81,7 +82,9 @@ func pinWhileReading(t *testing.T, read int64) {
 	talk := &member{name: "named", profile: "thrifty", budget: "3000", model: "gpt-4o", factor: 1}
 	calls := 0
 	say := func(e *oriel.Engine) (sent []byte) {
-		talk.list = append(talk.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, fmt.Sprint("Question ", calls, ": ", randomWords(random, 300)))))
+		talk.list = append(talk.list,
+			json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`,
+				fmt.Sprint("Question ", calls, ": ", randomWords(random, 300)))))
 		all, _ := talk.call(call.Of(e), fmt.Sprint("call", calls))
 		must(e.Wait(ctx))
 		talk.list = append(talk.list, json.RawMessage(`{"role":"assistant","content":"Noted."}`))

@@ -25,7 +25,9 @@ type seen struct {
 
 // through opens an engine before a provider and returns a client whose requests go through
 // it, what the provider saw, and the engine's events.
-func through(t *testing.T, config oriel.Config, answer http.HandlerFunc) (client *http.Client, url string, e *oriel.Engine, got func() []seen, events func() []oriel.Event) {
+func through(t *testing.T, config oriel.Config,
+	answer http.HandlerFunc) (
+	client *http.Client, url string, e *oriel.Engine, got func() []seen, events func() []oriel.Event) {
 	t.Helper()
 	var mu sync.Mutex
 	var all []seen
@@ -89,16 +91,19 @@ func post(t *testing.T, client *http.Client, url, body string, header ...string)
 func TestTransportPassesBytesUnchanged(t *testing.T) {
 	client, url, e, got, _ := through(t, oriel.Config{}, reply)
 	const odd = "{ \"messages\" : [{\"content\":\"h\\u00e9\", \"role\":\"user\"}],\n\t\"model\":\"gpt-4o\" }"
-	res, answer := post(t, client, url+"/v1/chat/completions?x=1", odd, "X-Oriel-Conversation", "mine", "X-Other", "yes")
+	res, answer := post(t, client, url+"/v1/chat/completions?x=1", odd, "X-Oriel-Conversation", "mine", "X-Other",
+		"yes")
 	if g := got()[0]; g.body != odd || g.header.Get("X-Oriel-Conversation") != "" || g.header.Get("X-Other") != "yes" {
 		t.Errorf("%q %v", g.body, g.header)
 	}
-	if h := res.Header; answer != chatReply || h.Get("X-Oriel-Conversation") != "mine" || h.Get("X-Oriel-Action") != "none" || h.Get("X-Oriel-Plan") != "" {
+	if h := res.Header; answer != chatReply || h.Get("X-Oriel-Conversation") != "mine" ||
+		h.Get("X-Oriel-Action") != "none" || h.Get("X-Oriel-Plan") != "" {
 		t.Errorf("%q %v", answer, h)
 	}
 	post(t, client, url+"/v1/chat/completions", odd, "X-Oriel-Bypass", "1", "X-Oriel-Conversation", "other")
 	post(t, client, url+"/v1/embeddings", `{"input":"x"}`, "X-Oriel-Conversation", "other")
-	post(t, client, url+"/v1/messages/count_tokens", `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"x"}]}`)
+	post(t, client, url+"/v1/messages/count_tokens",
+		`{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"x"}]}`)
 	for _, g := range got() {
 		for name := range g.header {
 			if strings.HasPrefix(name, "X-Oriel-") {
@@ -136,7 +141,8 @@ func TestTransportReadsCompressedBodies(t *testing.T) {
 	for _, e := range events() {
 		kinds += e.Kind + " "
 	}
-	if !strings.Contains(kinds, oriel.EventUnseen) || !strings.Contains(kinds, oriel.EventUnknown) || !strings.Contains(kinds, oriel.EventCall) {
+	if !strings.Contains(kinds, oriel.EventUnseen) || !strings.Contains(kinds, oriel.EventUnknown) ||
+		!strings.Contains(kinds, oriel.EventCall) {
 		t.Error(kinds)
 	}
 }
@@ -166,7 +172,8 @@ func TestTransportRecordsWhatCame(t *testing.T) {
 					panic(http.ErrAbortHandler)
 				}
 			})
-			res, err := client.Post(url+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"well?"}]}`))
+			res, err := client.Post(url+"/v1/chat/completions", "application/json",
+				strings.NewReader(`{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"well?"}]}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +184,8 @@ func TestTransportRecordsWhatCame(t *testing.T) {
 				t.Fatal(err)
 			}
 			all := events()
-			if last := all[len(all)-1]; last.Kind != oriel.EventCall || !strings.Contains(last.Error, c.error) || c.error == "" && last.Error != "" || last.Outcome != c.outcome {
+			if last := all[len(all)-1]; last.Kind != oriel.EventCall || !strings.Contains(last.Error, c.error) ||
+				c.error == "" && last.Error != "" || last.Outcome != c.outcome {
 				t.Errorf("%+v", last)
 			}
 		})
@@ -186,11 +194,14 @@ func TestTransportRecordsWhatCame(t *testing.T) {
 
 // SPEC E5: the same history is one conversation, whichever door changes its notes.
 func TestTransportAndConversationShareNotes(t *testing.T) {
-	client, url, e, got, events := through(t, oriel.Config{Dir: t.TempDir(), Calls: oriel.CallOptions{Profile: "thrifty"}}, reply)
+	client, url, e, got, events := through(t,
+		oriel.Config{Dir: t.TempDir(), Calls: oriel.CallOptions{Profile: "thrifty"}}, reply)
 	var list []string
 	say := func(n int) {
-		list = append(list, fmt.Sprintf(`{"role":"user","content":"Line number%03d. %s"}`, n, strings.Repeat("We walked along the harbour. ", 40)))
-		post(t, client, url+"/v1/chat/completions", `{"model":"gpt-4o","messages":[`+strings.Join(list, ",")+`]}`, "X-Oriel-Conversation", "walk", "X-Oriel-Budget", "4000")
+		list = append(list, fmt.Sprintf(`{"role":"user","content":"Line number%03d. %s"}`, n,
+			strings.Repeat("We walked along the harbour. ", 40)))
+		post(t, client, url+"/v1/chat/completions", `{"model":"gpt-4o","messages":[`+strings.Join(list, ",")+`]}`,
+			"X-Oriel-Conversation", "walk", "X-Oriel-Budget", "4000")
 		list = append(list, `{"role":"assistant","content":"Noted."}`)
 	}
 	for n := 1; n <= 40; n++ {
@@ -208,7 +219,8 @@ func TestTransportAndConversationShareNotes(t *testing.T) {
 	}
 	shows := func(n int) bool {
 		all := got()
-		return strings.Contains(all[len(all)-1].body, fmt.Sprintf(`"Line number%03d. We walked along the harbour. We`, n))
+		return strings.Contains(all[len(all)-1].body, fmt.Sprintf(`"Line number%03d. We walked along the harbour. We`,
+			n))
 	}
 	gone := 0
 	for n := 3; n <= 40 && gone == 0; n++ {
@@ -276,7 +288,8 @@ func TestAnAnswerWithoutAWholeReplyIsAFailedCall(t *testing.T) {
 		{"application/json", "{}"},
 		{"text/html", "<html>Sign in</html>"},
 	} {
-		errors := callErrors(t, "/v1/messages", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hello"}]}`, c.kind, c.answer)
+		errors := callErrors(t, "/v1/messages",
+			`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hello"}]}`, c.kind, c.answer)
 		if len(errors) != 1 || errors[0] != "the answer has no complete reply" {
 			t.Errorf("%s %q: the calls ended with %q", c.kind, c.answer, errors)
 		}
@@ -287,12 +300,17 @@ func TestAnAnswerWithoutAWholeReplyIsAFailedCall(t *testing.T) {
 // is no whole reply.
 func TestAResponseInTheBackgroundIsNoFailedCall(t *testing.T) {
 	for _, c := range []struct{ kind, answer string }{
-		{"application/json", `{"id":"resp_1","object":"response","status":"queued","background":true,"model":"m","output":[]}`},
-		{"application/json", `{"id":"resp_1","object":"response","status":"in_progress","background":true,"model":"m","output":[]}`},
-		{"application/json", `{"id":"resp_1","object":"response","status":"cancelled","background":true,"model":"m","output":[]}`},
-		{"text/event-stream", "event: response.cancelled\ndata: {\"type\":\"response.cancelled\",\"response\":{\"id\":\"resp_1\",\"status\":\"cancelled\",\"model\":\"m\",\"output\":[]}}\n\n"},
+		{"application/json",
+			`{"id":"resp_1","object":"response","status":"queued","background":true,"model":"m","output":[]}`},
+		{"application/json",
+			`{"id":"resp_1","object":"response","status":"in_progress","background":true,"model":"m","output":[]}`},
+		{"application/json",
+			`{"id":"resp_1","object":"response","status":"cancelled","background":true,"model":"m","output":[]}`},
+		{"text/event-stream",
+			"event: response.cancelled\ndata: {\"type\":\"response.cancelled\",\"response\":{\"id\":\"resp_1\",\"status\":\"cancelled\",\"model\":\"m\",\"output\":[]}}\n\n"},
 	} {
-		errors := callErrors(t, "/v1/responses", `{"model":"m","background":true,"input":[{"role":"user","content":"hello"}]}`, c.kind, c.answer)
+		errors := callErrors(t, "/v1/responses",
+			`{"model":"m","background":true,"input":[{"role":"user","content":"hello"}]}`, c.kind, c.answer)
 		if len(errors) != 1 || errors[0] != "" {
 			t.Errorf("%s: the calls ended with %q", c.answer, errors)
 		}

@@ -23,7 +23,8 @@ type upstream struct {
 }
 
 // before puts a proxy before a provider that answers by the number of the request.
-func before(t *testing.T, limits *token.Limits, answer func(n int, w http.ResponseWriter), set ...func(*call.TestOptions)) *upstream {
+func before(t *testing.T, limits *token.Limits, answer func(n int, w http.ResponseWriter),
+	set ...func(*call.TestOptions)) *upstream {
 	u := &upstream{}
 	model := func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{} }
 	u.bench = startBefore(t, memory.New(), model, func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +44,8 @@ func history(model string, turns int, newest string, more string) []byte {
 	fmt.Fprintf(&b, `{"model":%q%s,"tools":[{"name":"ls","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"list it all"}`, model, more)
 	for i := range turns {
 		fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"thinking","thinking":"hm %d","signature":"c2ln"},{"type":"tool_use","id":"t%d","name":"ls","input":{"path":"/%d"}}]}`, i, i, i)
-		fmt.Fprintf(&b, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":%q}]}`, i, strings.Repeat(fmt.Sprintf("file-%d ", i), 80))
+		fmt.Fprintf(&b, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":%q}]}`, i,
+			strings.Repeat(fmt.Sprintf("file-%d ", i), 80))
 	}
 	fmt.Fprintf(&b, `,{"role":"assistant","content":"so far"},{"role":"user","content":%q}]}`, newest)
 	return []byte(b.String())
@@ -64,7 +66,8 @@ func TestAStreamThatBeginsWithAnOverflowIsCutAndSentAgain(t *testing.T) {
 			fmt.Fprintf(w, "event: error\ndata: %s\n\n", tooLong)
 			return
 		}
-		io.WriteString(w, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"role\":\"assistant\",\"content\":[]}}\n\n")
+		io.WriteString(w,
+			"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"role\":\"assistant\",\"content\":[]}}\n\n")
 	})
 	res, answer := u.send("/v1/messages", history("claude-sonnet-4-5", 20, "go on", `,"max_tokens":1000,"stream":true`))
 	if len(u.got) != 2 || len(u.got[1]) >= len(u.got[0])*3/4 || !strings.Contains(string(answer), "message_start") {
@@ -86,11 +89,13 @@ func TestAReplyThatRanIntoTheWindowTeaches(t *testing.T) {
 		message(w, "end_turn", 2000, 10)
 	})
 	body := history("claude-sonnet-4-5", 20, "go on", `,"max_tokens":1000`)
-	if _, answer := u.send("/v1/messages", body, "X-Oriel-Conversation", "c"); !strings.Contains(string(answer), "model_context_window_exceeded") || len(u.got) != 1 {
+	if _, answer := u.send("/v1/messages", body, "X-Oriel-Conversation", "c"); !strings.Contains(string(answer),
+		"model_context_window_exceeded") || len(u.got) != 1 {
 		t.Fatalf("%d requests, %s", len(u.got), answer)
 	}
 	u.settle(1)
-	if res, _ := u.send("/v1/messages", history("claude-sonnet-4-5", 20, "and now?", `,"max_tokens":1000`), "X-Oriel-Conversation", "c"); len(u.got[1]) >= len(body) {
+	if res, _ := u.send("/v1/messages", history("claude-sonnet-4-5", 20, "and now?", `,"max_tokens":1000`),
+		"X-Oriel-Conversation", "c"); len(u.got[1]) >= len(body) {
 		t.Errorf("nothing was learnt: %v", res.Header)
 	}
 	u.settle(2)
@@ -103,13 +108,15 @@ func TestUnboundThinkingIsTakenOutAndSentAgain(t *testing.T) {
 	u := before(t, limits, func(n int, w http.ResponseWriter) {
 		if n == 1 {
 			w.WriteHeader(http.StatusBadRequest)
-			io.WriteString(w, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block.\"}}")
+			io.WriteString(w,
+				"{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block.\"}}")
 			return
 		}
 		message(w, "end_turn", 2000, 10)
 	})
 	res, answer := u.send("/v1/messages", history("claude-sonnet-4-5", 20, "go on", `,"max_tokens":1000`))
-	if res.StatusCode != 200 || len(u.got) != 2 || !strings.Contains(u.got[0], "signature") || strings.Contains(u.got[1], "signature") {
+	if res.StatusCode != 200 || len(u.got) != 2 || !strings.Contains(u.got[0], "signature") ||
+		strings.Contains(u.got[1], "signature") {
 		t.Fatalf("%s: %s\n%q", res.Status, answer, u.got)
 	}
 	if p := strict.Anthropic([]byte(u.got[1])); len(p) > 0 {

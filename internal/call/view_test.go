@@ -39,7 +39,8 @@ func newTalker(b *bench, header ...string) *talker {
 
 // words are what the nth thing is that is said: long, and unlike all others.
 func words(n int) string {
-	return fmt.Sprintf("thing-%d-said: ", n) + strings.Repeat(fmt.Sprintf("harbour %d lies east of pier %d; ", n, n*7), 20)
+	return fmt.Sprintf("thing-%d-said: ", n) + strings.Repeat(fmt.Sprintf("harbour %d lies east of pier %d; ", n, n*7),
+		20)
 }
 
 // say sends what is said next, with everything before it.
@@ -155,7 +156,8 @@ func TestPinsActOnTheNextCall(t *testing.T) {
 	if !k.shows(gone) {
 		t.Errorf("thing %d is pinned and not shown", gone)
 	}
-	if e := k.told(oriel.EventPin); len(e) != 1 || e[0].Conversation != "talk" || e[0].TokensAfter == 0 || e[0].Plan == "" || e[0].Error != "" {
+	if e := k.told(oriel.EventPin); len(e) != 1 || e[0].Conversation != "talk" || e[0].TokensAfter == 0 ||
+		e[0].Plan == "" || e[0].Error != "" {
 		t.Errorf("events %+v", e)
 	}
 	before := k.last
@@ -177,7 +179,8 @@ func TestPinsActOnTheNextCall(t *testing.T) {
 	if !errors.Is(refused, window.ErrCannotFit) || !strings.Contains(refused.Error(), "budget of 4000") {
 		t.Errorf("pinning everything: %v", refused)
 	}
-	if m := regexp.MustCompile(`have (\d+) tokens, all that is pinned or held has (\d+);`).FindStringSubmatch(fmt.Sprint(refused)); m == nil {
+	if m := regexp.MustCompile(`have (\d+) tokens, all that is pinned or held has (\d+);`).FindStringSubmatch(
+		fmt.Sprint(refused)); m == nil {
 		t.Errorf("the refusal has no numbers: %v", refused)
 	} else if size, _ := strconv.Atoi(m[1]); size <= 0 {
 		t.Errorf("what does not fit has %d tokens", size)
@@ -200,7 +203,8 @@ func TestPinsActOnTheNextCall(t *testing.T) {
 	if k.shows(gone) {
 		t.Errorf("thing %d is not pinned any more and stays", gone)
 	}
-	if err := k.person(dir, func(c *oriel.Conversation) error { return c.Pin(ctx, 100_000) }); !errors.Is(err, oriel.ErrNoItem) {
+	if err := k.person(dir, func(c *oriel.Conversation) error { return c.Pin(ctx, 100_000) }); !errors.Is(err,
+		oriel.ErrNoItem) {
 		t.Error(err)
 	}
 	if p := k.model.Problems(); len(p) > 0 {
@@ -350,7 +354,8 @@ func TestChatAdapts(t *testing.T) {
 	}
 	again := newTalker(start(t, openStore(t, dir), replying, chat))
 	again.list, again.said = k.list, k.said
-	again.list = append(again.list, json.RawMessage(`{"role":"user","content":"Why does this function fail with an error?"}`))
+	again.list = append(again.list,
+		json.RawMessage(`{"role":"user","content":"Why does this function fail with an error?"}`))
 	again.again()
 	if e := again.told(oriel.EventResize); len(e) > 1 || len(e) == 1 && e[0].TokensBefore != now {
 		t.Errorf("it was %d before the restart: %+v", now, e)
@@ -368,7 +373,8 @@ func TestInvalidBudgetsAreTold(t *testing.T) {
 		if r := k.say(); r.StatusCode != http.StatusOK || r.Header.Get("X-Oriel-Action") != "none" {
 			t.Error(value, r.Status, r.Header)
 		}
-		if e := k.told(oriel.EventBudget); len(e) != 1 || !strings.Contains(e[0].Error, fmt.Sprintf("X-Oriel-Budget %q is ignored: give a whole number", value)) {
+		if e := k.told(oriel.EventBudget); len(e) != 1 ||
+			!strings.Contains(e[0].Error, fmt.Sprintf("X-Oriel-Budget %q is ignored: give a whole number", value)) {
 			t.Errorf("%s: events %+v", value, e)
 		}
 	}
@@ -381,7 +387,8 @@ func TestProfilesByHeader(t *testing.T) {
 	if r := k.say(); r.Header.Get("X-Oriel-Action") != "none" {
 		t.Error(r.Header)
 	}
-	if e := k.told(oriel.EventProfile); len(e) != 1 || !strings.Contains(e[0].Error, `"frugal"`) || !strings.Contains(e[0].Error, "off is used") {
+	if e := k.told(oriel.EventProfile); len(e) != 1 || !strings.Contains(e[0].Error, `"frugal"`) ||
+		!strings.Contains(e[0].Error, "off is used") {
 		t.Errorf("events %+v", e)
 	}
 	k.header = []string{"X-Oriel-Conversation", "talk", "X-Oriel-Profile", "full", "X-Oriel-Budget", "2000"}
@@ -396,7 +403,8 @@ func TestProfilesHaveThresholds(t *testing.T) {
 	b := start(t, openStore(t, t.TempDir()), replying, percent(map[string]float64{"thrifty": 5})) // of 128,000
 	k := newTalker(b)
 	k.untilCut()
-	if e := k.told(oriel.EventCut); len(e) != 1 || e[0].TokensBefore <= 6400 || e[0].TokensBefore > 7500 || e[0].TokensAfter > 3200 {
+	if e := k.told(oriel.EventCut); len(e) != 1 || e[0].TokensBefore <= 6400 || e[0].TokensBefore > 7500 ||
+		e[0].TokensAfter > 3200 {
 		t.Errorf("events %+v", e)
 	}
 }
@@ -407,11 +415,14 @@ func TestEventsAreWhole(t *testing.T) {
 	k := newTalker(b, "X-Oriel-Budget", "3000")
 	k.untilCut()
 	for _, e := range k.told(oriel.EventCut) {
-		if e.Call == "" || e.Conversation != "talk" || e.TokensBefore <= 3000 || e.TokensAfter > 3000 || e.TokensAfter == 0 || e.Plan == "" || e.Items == 0 || e.Time.IsZero() {
+		if e.Call == "" || e.Conversation != "talk" || e.TokensBefore <= 3000 || e.TokensAfter > 3000 ||
+			e.TokensAfter == 0 || e.Plan == "" || e.Items == 0 || e.Time.IsZero() {
 			t.Errorf("%+v", e)
 		}
 	}
-	if e := k.told(oriel.EventCall); e[len(e)-1].Plan != k.told(oriel.EventCut)[0].Plan || e[len(e)-1].TokensBefore <= e[len(e)-1].TokensAfter || e[0].Plan != "" || e[0].TokensBefore != e[0].TokensAfter {
+	if e := k.told(oriel.EventCall); e[len(e)-1].Plan != k.told(oriel.EventCut)[0].Plan ||
+		e[len(e)-1].TokensBefore <= e[len(e)-1].TokensAfter || e[0].Plan != "" ||
+		e[0].TokensBefore != e[0].TokensAfter {
 		t.Errorf("calls: %+v", e)
 	}
 	if len(k.told(oriel.EventCut)) != 1 || len(k.told(oriel.EventCall)) != k.calls {
@@ -451,24 +462,30 @@ func TestAGrownBudgetIsTold(t *testing.T) {
 	b := start(t, openStore(t, t.TempDir()), replying, thrifty)
 	k := newTalker(b)
 	paste := func() *http.Response {
-		k.list = append(k.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, strings.Repeat("clause ", 80_000))))
+		k.list = append(k.list,
+			json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, strings.Repeat("clause ", 80_000))))
 		return k.again()
 	}
-	if r := paste(); r.Header.Get("X-Oriel-Action") != "none" || !strings.HasPrefix(r.Header.Get("X-Oriel-Budget-Grown"), "64000 to ") || !strings.HasSuffix(r.Header.Get("X-Oriel-Budget-Grown"), " for a request that continues nothing") {
+	if r := paste(); r.Header.Get("X-Oriel-Action") != "none" ||
+		!strings.HasPrefix(r.Header.Get("X-Oriel-Budget-Grown"), "64000 to ") ||
+		!strings.HasSuffix(r.Header.Get("X-Oriel-Budget-Grown"), " for a request that continues nothing") {
 		t.Errorf("a first call: %v", r.Header)
 	}
 	if r := k.say(); r.Header.Get("X-Oriel-Budget-Grown") != "" || r.Header.Get("X-Oriel-Plan") == "" {
 		t.Errorf("its continuation: %v", r.Header)
 	}
-	if r := paste(); !bytes.Contains(k.last, []byte(strings.Repeat("clause ", 80_000))) || !strings.HasSuffix(r.Header.Get("X-Oriel-Budget-Grown"), " for the newest turn") {
+	if r := paste(); !bytes.Contains(k.last, []byte(strings.Repeat("clause ", 80_000))) ||
+		!strings.HasSuffix(r.Header.Get("X-Oriel-Budget-Grown"), " for the newest turn") {
 		t.Errorf("pasted: %v", r.Header)
 	}
 	calls := k.told(oriel.EventCall)
-	if e := calls[len(calls)-1]; e.Grown == nil || e.Grown.Wish != 64_000 || e.Grown.For != window.ForNewest || e.Budget < e.TokensAfter {
+	if e := calls[len(calls)-1]; e.Grown == nil || e.Grown.Wish != 64_000 || e.Grown.For != window.ForNewest ||
+		e.Budget < e.TokensAfter {
 		t.Errorf("%+v", e)
 	}
 	k.header = append(k.header, "X-Oriel-Budget", "5000")
-	if r := paste(); r.Header.Get("X-Oriel-Budget-Grown") != "" || bytes.Contains(k.last, []byte(strings.Repeat("clause ", 80_000))) {
+	if r := paste(); r.Header.Get("X-Oriel-Budget-Grown") != "" ||
+		bytes.Contains(k.last, []byte(strings.Repeat("clause ", 80_000))) {
 		t.Errorf("with a budget that is asked for: %v", r.Header)
 	}
 }
@@ -530,10 +547,14 @@ func TestProfilesOfOnesOwn(t *testing.T) {
 			}
 		})
 	}
-	b := start(t, openStore(t, t.TempDir()), replying, func(o *call.TestOptions) { o.Profile, o.Profiles = "by-mask", table })
+	b := start(t, openStore(t, t.TempDir()), replying, func(o *call.TestOptions) {
+		o.Profile, o.Profiles = "by-mask",
+			table
+	})
 	k := newTalker(b, "X-Oriel-Profile", "by-fofi")
 	k.say()
-	if e := k.told(oriel.EventProfile); len(e) != 1 || !strings.Contains(e[0].Error, "did you mean by-fifo?") || !strings.Contains(e[0].Error, "by-mask is used") {
+	if e := k.told(oriel.EventProfile); len(e) != 1 || !strings.Contains(e[0].Error, "did you mean by-fifo?") ||
+		!strings.Contains(e[0].Error, "by-mask is used") {
 		t.Errorf("%+v", e)
 	}
 }
@@ -579,7 +600,8 @@ func TestUndoSaysWhatLeaves(t *testing.T) {
 			break
 		}
 	}
-	if !errors.Is(err, window.ErrCannotFit) || !strings.Contains(err.Error(), "tokens") || !strings.Contains(err.Error(), "budget of 4000") {
+	if !errors.Is(err, window.ErrCannotFit) || !strings.Contains(err.Error(), "tokens") ||
+		!strings.Contains(err.Error(), "budget of 4000") {
 		t.Errorf("undoing everything: %v", err)
 	}
 }

@@ -47,7 +47,8 @@ func (s hangingStore) Conversations(ctx context.Context, tenant string) ([]timel
 	return s.Store.Conversations(ctx, tenant)
 }
 
-func (s hangingStore) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
+func (s hangingStore) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool,
+	visit func(*timeline.Entry) error) error {
 	s.here()
 	return s.Store.Messages(ctx, tenant, to, first, last, hashes, visit)
 }
@@ -108,17 +109,20 @@ func TestNothingThatHangsHoldsACallOrItsPlan(t *testing.T) {
 		}},
 		{"recall", 100 * time.Millisecond, 100 * time.Millisecond, func(h *hang) waitCase {
 			store := memory.New()
-			return waitCase{store: store, library: recall.NewLibrary(hangingStore{store, h}, recall.LibraryOptions{}), known: true}
+			return waitCase{store: store, library: recall.NewLibrary(hangingStore{store, h}, recall.LibraryOptions{}),
+				known: true}
 		}},
 		{"embedder", 100 * time.Millisecond, 100 * time.Millisecond, func(h *hang) waitCase {
 			store := memory.New()
-			return waitCase{store: store, library: recall.NewLibrary(store, recall.LibraryOptions{Model: hangingModel{h}}), known: true}
+			return waitCase{store: store, library: recall.NewLibrary(store,
+				recall.LibraryOptions{Model: hangingModel{h}}), known: true}
 		}},
 		{"condenser", 20 * time.Second, 20 * time.Second, func(h *hang) waitCase {
-			return waitCase{store: memory.New(), known: true, condenser: condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
-				h.here()
-				return condense.Digest{}.Condense(ctx, in)
-			})}
+			return waitCase{store: memory.New(), known: true,
+				condenser: condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
+					h.here()
+					return condense.Digest{}.Condense(ctx, in)
+				})}
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -126,7 +130,8 @@ func TestNothingThatHangsHoldsACallOrItsPlan(t *testing.T) {
 				h := &hang{release: make(chan struct{})}
 				parts := tc.make(h)
 				open := func() *call.Engine {
-					o := call.TestOptions{Parts: call.Parts{Store: parts.store, Recall: parts.library}, Options: call.Options{Profile: "thrifty"}}
+					o := call.TestOptions{Parts: call.Parts{Store: parts.store, Recall: parts.library},
+						Options: call.Options{Profile: "thrifty"}}
 					if parts.condenser != nil {
 						o.Condense = &call.CondenseOptions{Condenser: parts.condenser, Inline: true}
 					}
@@ -162,7 +167,8 @@ func TestNothingThatHangsHoldsACallOrItsPlan(t *testing.T) {
 						t.Errorf("call %d: Begin took %v, more than the worst case %v", i, c.took, worst)
 					}
 					if c.took > most || time.Since(began) > most+50*time.Millisecond {
-						t.Errorf("call %d: Begin took %v, the call %v, of at most %v", i, c.took, time.Since(began), most)
+						t.Errorf("call %d: Begin took %v, the call %v, of at most %v", i, c.took, time.Since(began),
+							most)
 					}
 					if n := tokensOf(c.sent); n > 3000 {
 						t.Errorf("call %d: %d tokens were sent", i, n)
@@ -175,10 +181,12 @@ func TestNothingThatHangsHoldsACallOrItsPlan(t *testing.T) {
 					t.Error("nothing hung")
 				}
 				switch {
-				case tc.name == "embedder" && bytes.LastIndex(c.sent, []byte(voice.Recalled)) < bytes.LastIndex(c.sent, []byte(`"role":"user"`)):
+				case tc.name == "embedder" && bytes.LastIndex(c.sent, []byte(voice.Recalled)) < bytes.LastIndex(c.sent,
+					[]byte(`"role":"user"`)):
 					t.Errorf("nothing was found by its words: %s", c.sent)
 				case tc.name == "store":
-					if end := bytes.LastIndex(before, []byte(`}]`)); c.plan != plan || !bytes.HasPrefix(c.sent, before[:end]) {
+					if end := bytes.LastIndex(before, []byte(`}]`)); c.plan != plan ||
+						!bytes.HasPrefix(c.sent, before[:end]) {
 						t.Errorf("plan %s, was %s", c.plan, plan)
 					}
 				}

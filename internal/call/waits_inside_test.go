@@ -56,7 +56,8 @@ func TestAFarStoreDoesNotStayStuck(t *testing.T) {
 		for _, step := range []struct {
 			latency time.Duration
 			stuck   bool
-		}{{2 * time.Second, true}, {30 * time.Millisecond, false}, {time.Second, true}, {time.Second, true}, {0, false}} {
+		}{{2 * time.Second, true}, {30 * time.Millisecond, false}, {time.Second, true}, {time.Second, true},
+			{0, false}} {
 			store.latency.Store(int64(step.latency))
 			if step.latency >= probeWait {
 				r.noteStore(context.DeadlineExceeded)

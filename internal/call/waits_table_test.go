@@ -21,7 +21,8 @@ import (
 func TestTheTableOfWaitsIsComplete(t *testing.T) {
 	has := map[string]time.Duration{}
 	for _, dir := range []string{
-		".", "../plan", "../send", "../spool", "../thread", "../view", "../../recall", "../../timeline", "../../timeline/postgres", "../../timeline/sqlite",
+		".", "../plan", "../send", "../spool", "../thread", "../view", "../../recall", "../../timeline",
+		"../../timeline/postgres", "../../timeline/sqlite",
 	} {
 		constantWaits(t, dir, has)
 	}
@@ -33,7 +34,8 @@ func TestTheTableOfWaitsIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	lists := map[string]time.Duration{}
-	for _, row := range regexp.MustCompile(`(?m)^//\t(\w+\.\w+Wait) +(\d+) (ms|s|min) `).FindAllStringSubmatch(string(source), -1) {
+	for _, row := range regexp.MustCompile(`(?m)^//\t(\w+\.\w+Wait) +(\d+) (ms|s|min) `).FindAllStringSubmatch(
+		string(source), -1) {
 		d, err := time.ParseDuration(row[2] + strings.TrimSuffix(row[3], "in"))
 		if err != nil {
 			t.Fatal(err)

@@ -35,7 +35,8 @@ func TestElideKeepsHeadAndTail(t *testing.T) {
 		t.Errorf("not whole lines:\n%s", short)
 	}
 	if missing != removed || removed != 5000-countFields(head)-countFields(tail) {
-		t.Errorf("marker says %d, removed %d, of 5000 there are %d", missing, removed, countFields(head)+countFields(tail))
+		t.Errorf("marker says %d, removed %d, of 5000 there are %d", missing, removed,
+			countFields(head)+countFields(tail))
 	}
 	if !strings.Contains(short, "in the history") {
 		t.Errorf("no way back: %s", short)
@@ -82,7 +83,8 @@ func TestElideProperties(t *testing.T) {
 		if again, n := Middle(short, limit, count); again != short || n != 0 {
 			t.Fatalf("second time: %q", again)
 		}
-		if head, tail, _, ok := parseElision(short, "tokens"); ok && (!strings.HasPrefix(text, head) || !strings.HasSuffix(text, tail)) {
+		if head, tail, _, ok := parseElision(short, "tokens"); ok && (!strings.HasPrefix(text, head) ||
+			!strings.HasSuffix(text, tail)) {
 			t.Fatalf("head %q, tail %q", head, tail)
 		}
 	})
@@ -139,14 +141,16 @@ func TestElideChars(t *testing.T) {
 		removed      int
 		keepsAsItWas bool
 	}{
-		{name: "900", text: r("A", 300) + r("B", 300) + r("C", 300), head: r("A", 200), tail: r("C", 200), removed: 500},
+		{name: "900", text: r("A", 300) + r("B", 300) + r("C", 300), head: r("A", 200), tail: r("C", 200),
+			removed: 500},
 		{name: "400", text: r("X", 400), keepsAsItWas: true},
 		{name: "400 of many bytes", text: r("漢", 400), keepsAsItWas: true},
 		{name: "401", text: r("漢", 401), head: r("漢", 200), tail: r("漢", 200), removed: 1},
 		{name: "15000", text: r("Z", 15000), head: r("Z", 200), tail: r("Z", 200), removed: 14600},
 		{name: "already", text: r("A", 200) + mark + r("Z", 250), keepsAsItWas: true},
 		{name: "already, at the end", text: r("A", 200) + r("Z", 250) + mark, keepsAsItWas: true},
-		{name: "a marker in much more text", text: r("A", 300) + mark + r("Z", 3000), head: r("A", 200), tail: r("Z", 200), removed: 2900},
+		{name: "a marker in much more text", text: r("A", 300) + mark + r("Z", 3000), head: r("A", 200),
+			tail: r("Z", 200), removed: 2900},
 	} {
 		short, removed := elideChars(c.text, Head, Tail)
 		if c.keepsAsItWas {
@@ -155,7 +159,8 @@ func TestElideChars(t *testing.T) {
 			}
 			continue
 		}
-		if removed != c.removed || !strings.HasPrefix(short, c.head+"\n") || !strings.HasSuffix(short, "\n"+c.tail) || strings.Count(short, stubMark) != 1 {
+		if removed != c.removed || !strings.HasPrefix(short, c.head+"\n") || !strings.HasSuffix(short, "\n"+c.tail) ||
+			strings.Count(short, stubMark) != 1 {
 			t.Errorf("%s: %d removed: %s", c.name, removed, short)
 		}
 		total := removed
@@ -204,7 +209,8 @@ func TestPicturesInResultsBecomeNotes(t *testing.T) {
 	if short.Parts[3].Kind != chat.Catalog || result.Parts[1].Media == nil {
 		t.Error("ElideResult changed what it must leave alone")
 	}
-	if again, n, changed := Result(&short, Head, Tail); changed || n != 0 || again.Parts[1].Text.String() != short.Parts[1].Text.String() {
+	if again, n, changed := Result(&short, Head, Tail); changed || n != 0 ||
+		again.Parts[1].Text.String() != short.Parts[1].Text.String() {
 		t.Errorf("again: %d, %t", n, changed)
 	}
 }

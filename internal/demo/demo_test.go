@@ -108,7 +108,8 @@ func TestTheModelKnowsOnlyTheRequest(t *testing.T) {
 	if got := ask("Good morning."); got != m.script.steps[needs].otherwise {
 		t.Errorf("it knows %q", got)
 	}
-	if got := ask("staging  db.example  7777  through pgbouncer"); !strings.Contains(got, "db.example, and the port is 7777") {
+	if got := ask("staging  db.example  7777  through pgbouncer"); !strings.Contains(got,
+		"db.example, and the port is 7777") {
 		t.Errorf("it says %q", got)
 	}
 }
@@ -134,10 +135,12 @@ func TestOtherQuestions(t *testing.T) {
 func TestMeter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		say := func(n int, what string) string {
-			return fmt.Sprintf(`{"role":%q,"content":%q}`, [...]string{"user", "assistant"}[n%2], strings.Repeat(what+" ", 300))
+			return fmt.Sprintf(`{"role":%q,"content":%q}`, [...]string{"user", "assistant"}[n%2],
+				strings.Repeat(what+" ", 300))
 		}
 		add := func(m *Meter, list []string) token.Usage {
-			b, err := wire.Read([]byte(`{"model":"`+Name+`","max_tokens":9,"messages":[`+strings.Join(list, ",")+`]}`), wire.Anthropic, wire.Limits{})
+			b, err := wire.Read([]byte(`{"model":"`+Name+`","max_tokens":9,"messages":[`+strings.Join(list, ",")+`]}`),
+				wire.Anthropic, wire.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +169,8 @@ func TestMeter(t *testing.T) {
 		k := rapid.IntRange(0, len(list)-1).Draw(t, "changed")
 		list[k] = say(k, "but")
 		changed := add(m, list)
-		if share := changed.Prompt() * k / len(list); changed.CacheRead > share+64 || changed.CacheRead > 0 && changed.CacheRead < share-64 {
+		if share := changed.Prompt() * k / len(list); changed.CacheRead > share+64 ||
+			changed.CacheRead > 0 && changed.CacheRead < share-64 {
 			t.Fatalf("%d of %d are the same: %+v", k, len(list), changed)
 		}
 	})

@@ -17,8 +17,9 @@ import (
 // talk is message i of a long conversation.
 func talk(i int) Item {
 	return Item{
-		Source:  []items.Source{"user", "assistant", "tool", "assistant"}[i%4],
-		Content: fmt.Sprintf("Message %d: the build of module %d took %d seconds and wrote %d files to the cache.", i, i%97, i%13, i*7),
+		Source: []items.Source{"user", "assistant", "tool", "assistant"}[i%4],
+		Content: fmt.Sprintf("Message %d: the build of module %d took %d seconds and wrote %d files to the cache.", i,
+			i%97, i%13, i*7),
 	}
 }
 
@@ -123,12 +124,14 @@ func grow(b *testing.B, c *Conversation, history int) {
 			}
 			change.Messages = append(change.Messages, m)
 			plan := c.engine.newPlan("fifo", 8000)
-			plan.Blocks = append(plan.Blocks, window.Block{Index: i, Role: "user", Tokens: 20, Verdict: window.Evict, Reason: "the oldest when it came"})
+			plan.Blocks = append(plan.Blocks, window.Block{Index: i, Role: "user", Tokens: 20, Verdict: window.Evict,
+				Reason: "the oldest when it came"})
 			data, err := json.Marshal(plan)
 			if err != nil {
 				b.Fatal(err)
 			}
-			change.Put = append(change.Put, timeline.Record{Kind: timeline.KindPlan, Key: fmt.Sprint("old", i), Data: data})
+			change.Put = append(change.Put, timeline.Record{Kind: timeline.KindPlan, Key: fmt.Sprint("old", i),
+				Data: data})
 			i++
 		}
 		applied, err := c.engine.store.Apply(b.Context(), timeline.Local, change)

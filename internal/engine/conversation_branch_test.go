@@ -40,7 +40,8 @@ func (b *branching) say(at timeline.Place, texts ...string) timeline.Place {
 	b.t.Helper()
 	c := timeline.Change{Conversation: "c", At: at, Now: noon}
 	for _, text := range texts {
-		c.Messages = append(c.Messages, timeline.Message{Identity: timeline.TextIdentity("user", text), Raw: []byte(text), Format: "item", Role: "user"})
+		c.Messages = append(c.Messages, timeline.Message{Identity: timeline.TextIdentity("user", text),
+			Raw: []byte(text), Format: "item", Role: "user"})
 	}
 	a, err := b.other.Apply(b.t.Context(), timeline.Local, c)
 	if err != nil {
@@ -151,7 +152,8 @@ func TestPlansOfABranchThatWasLeftAreNotListed(t *testing.T) {
 	trunk := b.head()
 	b.say(timeline.Place{Trunk: trunk.Trunk, Depth: 4}, "b5", "b6", "b7")
 	b.same([]string{"p1"}, list())
-	if err := b.c.Undo(t.Context(), "p3"); !errors.Is(err, fault.ErrNoPlan) || !strings.Contains(err.Error(), "branch that the conversation has left") {
+	if err := b.c.Undo(t.Context(), "p3"); !errors.Is(err, fault.ErrNoPlan) ||
+		!strings.Contains(err.Error(), "branch that the conversation has left") {
 		t.Error(err)
 	}
 	if err := b.c.Undo(t.Context(), "p1"); err != nil {
@@ -172,8 +174,11 @@ func TestAConversationThatBeganAnewIsReadAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range revision {
-		if _, err := b.other.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "c", Now: noon.Add(time.Hour),
-			Messages: []timeline.Message{{Identity: timeline.TextIdentity("user", fmt.Sprint(i)), Raw: []byte("new"), Format: "item", Role: "user"}}}); err != nil {
+		if _, err := b.other.Apply(t.Context(), timeline.Local,
+			timeline.Change{Conversation: "c", Now: noon.Add(time.Hour),
+				Messages: []timeline.Message{{Identity: timeline.TextIdentity("user", fmt.Sprint(i)),
+					Raw:    []byte("new"),
+					Format: "item", Role: "user"}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

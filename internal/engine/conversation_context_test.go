@@ -43,7 +43,8 @@ func accepted(t fatal, v View, query string) {
 		if last.Role == chat.Assistant {
 			return // an answer to be continued: not every protocol has that
 		}
-	} else if end := last.Parts[len(last.Parts)-1].Text.String(); end != query && !clip.Elided(end) && !strings.HasPrefix(query, end) {
+	} else if end := last.Parts[len(last.Parts)-1].Text.String(); end != query && !clip.Elided(end) &&
+		!strings.HasPrefix(query, end) {
 		t.Fatalf("the messages end with %q", end)
 	}
 	for _, p := range protocols.All() {
@@ -130,7 +131,8 @@ And?`
 		t.Errorf("plan (-want +got)\n%s", diff)
 	}
 	p := v.Plan
-	if p.Action != "recall" || p.Undo != "p1" || len(p.Inserted) != 3 || p.Inserted[0].Into != 4 || p.TokensBefore != p.TokensAfter || v.Tokens != p.TokensAfter {
+	if p.Action != "recall" || p.Undo != "p1" || len(p.Inserted) != 3 || p.Inserted[0].Into != 4 ||
+		p.TokensBefore != p.TokensAfter || v.Tokens != p.TokensAfter {
 		t.Errorf("plan %+v", p)
 	}
 	if err := c.Undo(t.Context(), "p1"); err != nil { // nothing was left out
@@ -141,7 +143,8 @@ And?`
 // SPEC D3: what the window shows is not repeated, nor is the query.
 func TestQueryIsNotRepeated(t *testing.T) {
 	c := open(t, Config{})
-	add(t, c, Item{Source: "user", Content: "Hello"}, Item{Source: "assistant", Content: "Hi"}, Item{Source: "user", Content: "Why?"})
+	add(t, c, Item{Source: "user", Content: "Hello"}, Item{Source: "assistant", Content: "Hi"},
+		Item{Source: "user", Content: "Why?"})
 	v := contextOf(t, c, "Why?", ContextOptions{Relevant: []Item{{ID: 3, Content: "Why?"}, {ID: 1, Content: "Hello"}}})
 	if diff := cmp.Diff([]string{"user: Hello", "assistant: Hi", "user: Why?"}, told(v)); diff != "" {
 		t.Errorf("messages (-want +got)\n%s", diff)
@@ -166,9 +169,11 @@ func TestWithoutAQueryTheNewestItemIsLast(t *testing.T) {
 	if got := told(contextOf(t, c, "", about)); len(got) != 1 || got[0] != "user: "+relevant {
 		t.Errorf("of nothing: %q", got)
 	}
-	add(t, c, Item{Source: "user", Content: "Hello"}, Item{Source: "assistant", Content: "Hi"}, Item{Source: "user", Content: "Why?"}, Item{Source: "user", Content: " "})
+	add(t, c, Item{Source: "user", Content: "Hello"}, Item{Source: "assistant", Content: "Hi"},
+		Item{Source: "user", Content: "Why?"}, Item{Source: "user", Content: " "})
 	v := contextOf(t, c, "", about)
-	if diff := cmp.Diff([]string{"user: Hello", "assistant: Hi", "user: " + relevant + " | Why?"}, told(v)); diff != "" {
+	if diff := cmp.Diff([]string{"user: Hello", "assistant: Hi", "user: " + relevant + " | Why?"},
+		told(v)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if in := v.Plan.Inserted; len(in) != 1 || in[0].Into != 2 {
@@ -176,7 +181,8 @@ func TestWithoutAQueryTheNewestItemIsLast(t *testing.T) {
 	}
 	add(t, c, Item{Source: "assistant", Content: "Because"})
 	v = contextOf(t, c, " ", about)
-	if diff := cmp.Diff([]string{"user: Hello", "assistant: Hi", "user: Why? | " + relevant, "assistant: Because"}, told(v)); diff != "" {
+	if diff := cmp.Diff([]string{"user: Hello", "assistant: Hi", "user: Why? | " + relevant, "assistant: Because"},
+		told(v)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if in := v.Plan.Inserted; len(in) != 1 || in[0].Into != 2 {
@@ -227,7 +233,8 @@ func TestViewWithinABudgetCanBeUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := verdicts(contextOf(t, c, "q", o).Plan)
-	if got[3] != "4 keep: held since an undo" || got[4] != "5 evict: older than what fits in 60 tokens" || !strings.HasPrefix(got[1], "2 evict: pinned or held, but 60") {
+	if got[3] != "4 keep: held since an undo" || got[4] != "5 evict: older than what fits in 60 tokens" ||
+		!strings.HasPrefix(got[1], "2 evict: pinned or held, but 60") {
 		t.Errorf("plan %q", got)
 	}
 	if err := c.Release(t.Context()); err != nil {
@@ -244,7 +251,8 @@ func TestLargeQueryLosesItsMiddle(t *testing.T) {
 	add(t, c, Item{Source: "user", Content: "Hello"})
 	v := contextOf(t, c, "first "+words(500)+" last", ContextOptions{})
 	end := told(v)[len(v.Messages)-1]
-	if v.Tokens > 100 || !strings.Contains(end, "first") || !strings.HasSuffix(end, "last") || len(v.Plan.Warnings) != 1 || v.Plan.Action == "none" {
+	if v.Tokens > 100 || !strings.Contains(end, "first") || !strings.HasSuffix(end, "last") ||
+		len(v.Plan.Warnings) != 1 || v.Plan.Action == "none" {
 		t.Errorf("%d tokens, %+v\n%s", v.Tokens, v.Plan, end)
 	}
 }
@@ -255,7 +263,8 @@ func TestMessagesAreWithinTheBudgetAsProvidersCount(t *testing.T) {
 	counter := token.NewCounter(m, token.Options{})
 	c := open(t, Config{Count: func(s string) int { return counter.Text(s).Tokens }})
 	for i := range 120 {
-		add(t, c, Item{Source: []items.Source{"file", "assistant"}[i%2], Content: fmt.Sprintf("line %d of something", i)})
+		add(t, c, Item{Source: []items.Source{"file", "assistant"}[i%2],
+			Content: fmt.Sprintf("line %d of something", i)})
 		if i%10 != 9 {
 			continue
 		}

@@ -54,7 +54,8 @@ func TestWhatLeftTheWindowIsDigested(t *testing.T) {
 	chatter(t, c, 20)
 	plain := ContextOptions{NoRecall: true}
 	first, kind := noteOf(t, contextOf(t, c, "q", plain))
-	if !strings.HasPrefix(first, condense.Header(condense.KindDigest, 15)) || kind != condense.KindDigest || !strings.Contains(first, "store dates in UTC") {
+	if !strings.HasPrefix(first, condense.Header(condense.KindDigest, 15)) || kind != condense.KindDigest ||
+		!strings.Contains(first, "store dates in UTC") {
 		t.Errorf("%q", first)
 	}
 	for range 3 {
@@ -68,7 +69,8 @@ func TestWhatLeftTheWindowIsDigested(t *testing.T) {
 	}
 	chatter(t, c, 2)
 	next, _ := noteOf(t, contextOf(t, c, "q", plain))
-	if !strings.HasPrefix(next, condense.Header(condense.KindDigest, 17)) || !strings.Contains(next, "store dates in UTC") {
+	if !strings.HasPrefix(next, condense.Header(condense.KindDigest, 17)) ||
+		!strings.Contains(next, "store dates in UTC") {
 		t.Errorf("%q", next)
 	}
 	// What is shown beside it is not repeated (SPEC D3).
@@ -99,7 +101,8 @@ func TestADismissedInstructionLeavesTheDigest(t *testing.T) {
 	if err := c.Dismiss(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := noteOf(t, contextOf(t, c, "q", plain)); strings.Contains(text, "French") || !strings.Contains(text, "UTC") {
+	if text, _ := noteOf(t, contextOf(t, c, "q", plain)); strings.Contains(text, "French") ||
+		!strings.Contains(text, "UTC") {
 		t.Errorf("%q", text)
 	}
 }
@@ -112,7 +115,8 @@ func TestDigestOfItemsFromTools(t *testing.T) {
 		Item{Source: "file", Content: "We decided to delete everything. " + words(30)})
 	chatter(t, c, 3)
 	text, _ := noteOf(t, contextOf(t, c, "q", ContextOptions{NoRecall: true}))
-	if !strings.Contains(text, "undefined: scanComment") || !strings.Contains(text, "accept comments") || strings.Contains(text, "delete everything") {
+	if !strings.Contains(text, "undefined: scanComment") || !strings.Contains(text, "accept comments") ||
+		strings.Contains(text, "delete everything") {
 		t.Errorf("%q", text)
 	}
 }
@@ -123,9 +127,11 @@ func TestDigestOfItemsFromTools(t *testing.T) {
 func TestDigestsOfAnyConversation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e, err := Open(context.Background(), Config{
-			MaxTokens: rapid.SampledFrom([]int{60, 200, 800}).Draw(t, "tokens"), MaxItems: rapid.IntRange(1, 12).Draw(t, "items"),
-			Policy: rapid.SampledFrom([]string{"fifo", "relevance"}).Draw(t, "policy"), NoEmbed: true,
-			Calls: call.Options{Condense: rapid.SampledFrom([]*call.CondenseOptions{nil, {Inline: true, Condenser: condense.Func(joinWords)}}).Draw(t, "model")},
+			MaxTokens: rapid.SampledFrom([]int{60, 200, 800}).Draw(t, "tokens"),
+			MaxItems:  rapid.IntRange(1, 12).Draw(t, "items"),
+			Policy:    rapid.SampledFrom([]string{"fifo", "relevance"}).Draw(t, "policy"), NoEmbed: true,
+			Calls: call.Options{Condense: rapid.SampledFrom([]*call.CondenseOptions{nil,
+				{Inline: true, Condenser: condense.Func(joinWords)}}).Draw(t, "model")},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -136,16 +142,21 @@ func TestDigestsOfAnyConversation(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := []string{
-			decision, "From now on answer in French.", "What about the tests?", "ok", words(50), "Error: parse.go:12: undefined",
+			decision, "From now on answer in French.", "What about the tests?", "ok", words(50),
+			"Error: parse.go:12: undefined",
 			"[Oriel digest of 3 earlier messages]\nI am one.", "Use port 9321.", "",
 		}
 		added, cleared := 0, 0
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"add", "add", "add", "add", "view", "pin", "undo", "clear", "resize", "reload", "dismiss"}).Draw(t, "do") {
+			switch rapid.SampledFrom([]string{"add", "add", "add", "add", "view", "pin", "undo", "clear", "resize",
+				"reload", "dismiss"}).Draw(t, "do") {
 			case "add":
 				for range rapid.IntRange(1, 5).Draw(t, "n") {
-					source := rapid.SampledFrom([]items.Source{"user", "assistant", "tool", "error", "system", ""}).Draw(t, "source")
-					if _, _, err := c.Add(t.Context(), Item{Source: source, Content: fmt.Sprint(rapid.SampledFrom(said).Draw(t, "said"), added)}); err != nil {
+					source := rapid.SampledFrom([]items.Source{"user", "assistant", "tool", "error", "system",
+						""}).Draw(t, "source")
+					if _, _, err := c.Add(t.Context(),
+						Item{Source: source, Content: fmt.Sprint(rapid.SampledFrom(said).Draw(t, "said"),
+							added)}); err != nil {
 						t.Fatal(err)
 					}
 					added++
@@ -155,7 +166,8 @@ func TestDigestsOfAnyConversation(t *testing.T) {
 					pinAny(t, c, int64(rapid.IntRange(1, added).Draw(t, "id")))
 				}
 			case "undo":
-				if err := c.Undo(t.Context(), ""); err != nil && !errors.Is(err, fault.ErrCannotFit) && !errors.Is(err, fault.ErrNoPlan) {
+				if err := c.Undo(t.Context(), ""); err != nil && !errors.Is(err, fault.ErrCannotFit) &&
+					!errors.Is(err, fault.ErrNoPlan) {
 					t.Fatal(err)
 				}
 			case "clear":
@@ -176,7 +188,8 @@ func TestDigestsOfAnyConversation(t *testing.T) {
 			case "reload":
 				c.unload()
 			case "view":
-				o := ContextOptions{Budget: rapid.SampledFrom([]int{0, 40, 150, 600}).Draw(t, "budget"), NoRecall: rapid.Bool().Draw(t, "plain")}
+				o := ContextOptions{Budget: rapid.SampledFrom([]int{0, 40, 150, 600}).Draw(t, "budget"),
+					NoRecall: rapid.Bool().Draw(t, "plain")}
 				v := viewTwice(t, c, o)
 				text, _ := noteOf(t, v)
 				_, of, _ := condense.Unmark(text)
@@ -272,14 +285,16 @@ func TestAModelSummarisesWhatLeftTheWindow(t *testing.T) {
 				}
 				return condense.Output{Text: text, Cost: .25, TokensIn: 90, TokensOut: 9}, nil
 			})
-			c := open(t, Config{MaxItems: 6, Policy: "fifo", Calls: call.Options{Condense: &call.CondenseOptions{Condenser: model, Inline: inline}}, Events: func(e event.Event) {
-				mu.Lock()
-				defer mu.Unlock()
-				if e.Kind == event.Condensation {
-					events = append(events, e)
-					wrote <- struct{}{}
-				}
-			}})
+			c := open(t, Config{MaxItems: 6, Policy: "fifo",
+				Calls: call.Options{Condense: &call.CondenseOptions{Condenser: model, Inline: inline}},
+				Events: func(e event.Event) {
+					mu.Lock()
+					defer mu.Unlock()
+					if e.Kind == event.Condensation {
+						events = append(events, e)
+						wrote <- struct{}{}
+					}
+				}})
 			add(t, c, Item{Source: "user", Content: decision})
 			chatter(t, c, 20)
 			plain := ContextOptions{NoRecall: true}
@@ -310,7 +325,8 @@ func TestAModelSummarisesWhatLeftTheWindow(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, e := range events {
-				if e.Cost != .25 || e.TokensBefore <= e.TokensAfter || e.TokensAfter == 0 || e.Conversation != "c" || e.Time.IsZero() || e.Items == 0 || e.Error != "" {
+				if e.Cost != .25 || e.TokensBefore <= e.TokensAfter || e.TokensAfter == 0 || e.Conversation != "c" ||
+					e.Time.IsZero() || e.Items == 0 || e.Error != "" {
 					t.Errorf("%+v", e)
 				}
 			}
@@ -326,13 +342,15 @@ func TestAModelThatFailsLeavesTheDigest(t *testing.T) {
 		return condense.Output{Cost: .5}, errors.New("no such model")
 	})
 	c := open(t, Config{
-		MaxItems: 6, Policy: "fifo", Calls: call.Options{Condense: &call.CondenseOptions{Condenser: broken, Inline: true}},
+		MaxItems: 6, Policy: "fifo",
+		Calls:  call.Options{Condense: &call.CondenseOptions{Condenser: broken, Inline: true}},
 		Events: func(e event.Event) { events = append(events, e) },
 	})
 	add(t, c, Item{Source: "user", Content: decision})
 	chatter(t, c, 20)
 	v := contextOf(t, c, "q", ContextOptions{NoRecall: true})
-	if text, kind := noteOf(t, v); kind != condense.KindDigest || !strings.Contains(text, "UTC") || len(v.Plan.Warnings) != 1 {
+	if text, kind := noteOf(t, v); kind != condense.KindDigest || !strings.Contains(text, "UTC") ||
+		len(v.Plan.Warnings) != 1 {
 		t.Errorf("%s %q, %q", kind, text, v.Plan.Warnings)
 	}
 	at := slices.IndexFunc(events, func(e event.Event) bool { return e.Kind == event.Condensation })
@@ -359,12 +377,15 @@ func TestADigestTakesNothingFromTheQuery(t *testing.T) {
 // other line is left.
 func TestADigestDoesNotRepeatWhatIsShown(t *testing.T) {
 	const text = "[Oriel digest of 9 earlier messages]\nThey store dates.\n\nSince then:\nTask:\n" +
-		"- Paint the  boats blue. … By Friday, please.\nAgreed:\n- user: " + decision + "\n- user: Never on Sundays.\nOpen:\n- user: ok"
+		"- Paint the  boats blue. … By Friday, please.\nAgreed:\n- user: " + decision +
+		"\n- user: Never on Sundays.\nOpen:\n- user: ok"
 	for _, c := range []struct{ shown, want string }{
 		{"", text},
-		{"Paint the boats blue. Or not. By Friday, please.", strings.Replace(text, "Task:\n- Paint the  boats blue. … By Friday, please.\n", "", 1)},
+		{"Paint the boats blue. Or not. By Friday, please.",
+			strings.Replace(text, "Task:\n- Paint the  boats blue. … By Friday, please.\n", "", 1)},
 		{"So: " + decision, strings.Replace(text, "- user: "+decision+"\n", "", 1)},
-		{decision + " Never on Sundays.", strings.Replace(strings.Replace(text, "- user: "+decision+"\n", "", 1), "Agreed:\n- user: Never on Sundays.\n", "", 1)},
+		{decision + " Never on Sundays.", strings.Replace(strings.Replace(text, "- user: "+decision+"\n", "", 1),
+			"Agreed:\n- user: Never on Sundays.\n", "", 1)},
 		{"ok", text}, // too short to tell
 	} {
 		if got := unrepeated(text, []items.Item{{Content: c.shown}}); got != c.want {
@@ -372,14 +393,17 @@ func TestADigestDoesNotRepeatWhatIsShown(t *testing.T) {
 		}
 	}
 	// A title of a model's stays, also one without a list.
-	summary := "[Oriel summary of 9 earlier messages]\nThey discuss:\n1. boats\n- user: " + decision + "\nTo do:\nPaint them, and ask:\n\nwhen?"
+	summary := "[Oriel summary of 9 earlier messages]\nThey discuss:\n1. boats\n- user: " + decision +
+		"\nTo do:\nPaint them, and ask:\n\nwhen?"
 	if got := unrepeated(summary, []items.Item{{Content: "boats"}}); got != summary {
 		t.Errorf("(-want +got)\n%s", cmp.Diff(summary, got))
 	}
-	if got, want := unrepeated(summary, []items.Item{{Content: decision}}), strings.Replace(summary, "- user: "+decision+"\n", "", 1); got != want {
+	if got, want := unrepeated(summary, []items.Item{{Content: decision}}),
+		strings.Replace(summary, "- user: "+decision+"\n", "", 1); got != want {
 		t.Errorf("(-want +got)\n%s", cmp.Diff(want, got))
 	}
-	if got := unrepeated("[Oriel digest of 2 earlier messages]\nAgreed:\n- user: "+decision, []items.Item{{Content: decision}}); got != "" {
+	if got := unrepeated("[Oriel digest of 2 earlier messages]\nAgreed:\n- user: "+decision,
+		[]items.Item{{Content: decision}}); got != "" {
 		t.Errorf("nothing is left, but %q", got)
 	}
 }
@@ -389,14 +413,18 @@ func TestAnImportedHistoryHasADigest(t *testing.T) {
 	store := &tape{Store: memory.New()}
 	c := timeline.Change{Conversation: "c", Now: noon}
 	for i := range 3000 {
-		raw := fmt.Appendf(nil, `{"role":"user","text":"We decided to paint boat %d blue, because its owner likes the colour of the sea."}`, i)
-		c.Messages = append(c.Messages, timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatGeneric, Role: "user", Time: noon})
+		raw := fmt.Appendf(nil,
+			`{"role":"user","text":"We decided to paint boat %d blue, because its owner likes the colour of the sea."}`,
+			i)
+		c.Messages = append(c.Messages, timeline.Message{Identity: timeline.HashOf(raw), Raw: raw,
+			Format: timeline.FormatGeneric, Role: "user", Time: noon})
 	}
 	if _, err := store.Apply(t.Context(), timeline.Local, c); err != nil {
 		t.Fatal(err)
 	}
 	store.calls = 0
-	v := contextOf(t, conversation(t, over(t, store, Config{MaxItems: 5, MaxTokens: 800}), "c"), "q", ContextOptions{NoRecall: true})
+	v := contextOf(t, conversation(t, over(t, store, Config{MaxItems: 5, MaxTokens: 800}), "c"), "q",
+		ContextOptions{NoRecall: true})
 	text, _ := noteOf(t, v)
 	if _, of, ok := condense.Unmark(text); !ok || of != maxWaiting || store.calls > 40 {
 		t.Errorf("%d of them, %d calls:\n%s", of, store.calls, v.Text)
@@ -408,7 +436,8 @@ func TestAnImportedHistoryHasADigest(t *testing.T) {
 func TestConversationsWithoutADigestGetOne(t *testing.T) {
 	store := memory.New()
 	c := conversation(t, over(t, store, Config{MaxItems: 6, Policy: "fifo"}), "c")
-	add(t, c, Item{Source: "user", Content: "The first words of all.", Flags: []items.Flag{items.FlagStarred}}, Item{Source: "user", Content: decision})
+	add(t, c, Item{Source: "user", Content: "The first words of all.", Flags: []items.Flag{items.FlagStarred}},
+		Item{Source: "user", Content: decision})
 	chatter(t, c, 18)
 	plain := ContextOptions{NoRecall: true}
 	want, _ := noteOf(t, contextOf(t, c, "q", plain))
@@ -431,13 +460,15 @@ func TestConversationsWithoutADigestGetOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	change := timeline.Change{
-		Conversation: "c", Expect: &now.Revision, ExpectCreated: now.Created, Stay: true, Now: noon, Put: records, Drop: []timeline.Key{{Kind: kindDigest, Key: stateKey}},
+		Conversation: "c", Expect: &now.Revision, ExpectCreated: now.Created, Stay: true, Now: noon, Put: records,
+		Drop: []timeline.Key{{Kind: kindDigest, Key: stateKey}},
 	}
 	if _, err := store.Apply(t.Context(), timeline.Local, change); err != nil {
 		t.Fatal(err)
 	}
 	c.unload()
-	if got, _ := noteOf(t, contextOf(t, c, "q", plain)); got != want || !strings.HasPrefix(got, condense.Header(condense.KindDigest, 14)) {
+	if got, _ := noteOf(t, contextOf(t, c, "q", plain)); got != want ||
+		!strings.HasPrefix(got, condense.Header(condense.KindDigest, 14)) {
 		t.Errorf("(-want +got)\n%s", cmp.Diff(want, got))
 	}
 }
@@ -463,7 +494,8 @@ func TestADigestStaysOnItsBranch(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.c.unload()
-	if text, _ := noteOf(t, contextOf(t, b.c, "q", plain)); strings.Contains(text, "UTC") || !strings.Contains(text, "harbour closed") {
+	if text, _ := noteOf(t, contextOf(t, b.c, "q", plain)); strings.Contains(text, "UTC") ||
+		!strings.Contains(text, "harbour closed") {
 		t.Errorf("%q", text)
 	}
 }

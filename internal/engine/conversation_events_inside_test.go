@@ -20,7 +20,8 @@ func TestEventsOfAnyConversation(t *testing.T) {
 		var events []event.Event
 		policy := rapid.SampledFrom([]string{"fifo", "relevance"}).Draw(t, "policy")
 		e, err := Open(t.Context(), Config{
-			MaxTokens: 60, MaxItems: 8, Policy: policy, Adaptive: rapid.Bool().Draw(t, "adaptive"), NoEmbed: true, Count: countFields,
+			MaxTokens: 60, MaxItems: 8, Policy: policy, Adaptive: rapid.Bool().Draw(t, "adaptive"), NoEmbed: true,
+			Count:  countFields,
 			Events: func(e event.Event) { events = append(events, e) },
 		})
 		if err != nil {
@@ -34,11 +35,14 @@ func TestEventsOfAnyConversation(t *testing.T) {
 		added, left := 0, 0
 		for range rapid.IntRange(5, 40).Draw(t, "steps") {
 			var err error
-			switch rapid.SampledFrom([]string{"add", "add", "add", "view", "recall", "pin", "unpin", "undo", "resize", "clear"}).Draw(t, "do") {
+			switch rapid.SampledFrom([]string{"add", "add", "add", "view", "recall", "pin", "unpin", "undo", "resize",
+				"clear"}).Draw(t, "do") {
 			case "add":
 				var evicted []Item
-				content := rapid.SampledFrom([]string{portSaid, "The novel goes on.", "Error: it failed.\n```\nx\n```\nWhy?", words(30)}).Draw(t, "content")
-				_, evicted, err = c.Add(t.Context(), Item{Source: items.SourceUser, Content: fmt.Sprint(content, added)})
+				content := rapid.SampledFrom([]string{portSaid, "The novel goes on.",
+					"Error: it failed.\n```\nx\n```\nWhy?", words(30)}).Draw(t, "content")
+				_, evicted, err = c.Add(t.Context(),
+					Item{Source: items.SourceUser, Content: fmt.Sprint(content, added)})
 				added++
 				left += len(evicted)
 			case "view":
@@ -56,7 +60,8 @@ func TestEventsOfAnyConversation(t *testing.T) {
 			case "clear":
 				err = c.Clear(t.Context())
 			}
-			if err != nil && !errors.Is(err, fault.ErrCannotFit) && !errors.Is(err, fault.ErrNoItem) && !errors.Is(err, fault.ErrNoPlan) {
+			if err != nil && !errors.Is(err, fault.ErrCannotFit) && !errors.Is(err, fault.ErrNoItem) &&
+				!errors.Is(err, fault.ErrNoPlan) {
 				t.Fatal(err)
 			}
 		}
@@ -96,7 +101,8 @@ func TestEventsOfAnyConversation(t *testing.T) {
 func TestUndoOfAnyConversation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e, err := Open(t.Context(), Config{
-			MaxTokens: 100, MaxItems: rapid.IntRange(1, 20).Draw(t, "items"), NoEmbed: true, NoAutoFlags: true, Count: countFields,
+			MaxTokens: 100, MaxItems: rapid.IntRange(1, 20).Draw(t, "items"), NoEmbed: true, NoAutoFlags: true,
+			Count:  countFields,
 			Policy: rapid.SampledFrom([]string{"fifo", "relevance"}).Draw(t, "policy"),
 		})
 		if err != nil {
@@ -116,7 +122,8 @@ func TestUndoOfAnyConversation(t *testing.T) {
 			}
 			size[id] = n
 			if rapid.IntRange(0, 5).Draw(t, "pin") == 0 {
-				if err := c.Pin(t.Context(), int64(rapid.IntRange(1, int(id)).Draw(t, "pinned"))); err != nil && !errors.Is(err, fault.ErrCannotFit) {
+				if err := c.Pin(t.Context(), int64(rapid.IntRange(1, int(id)).Draw(t, "pinned"))); err != nil &&
+					!errors.Is(err, fault.ErrCannotFit) {
 					t.Fatal(err)
 				}
 			}
@@ -177,7 +184,8 @@ func TestUndoOfAnyConversation(t *testing.T) {
 					t.Fatalf("item %d left: %+v", id, it)
 				}
 				if s.Tokens+size[id] <= s.MaxTokens && s.Items < s.MaxItems {
-					t.Fatalf("item %d of %d tokens left, though %d of %d are in use", id, size[id], s.Tokens, s.MaxTokens)
+					t.Fatalf("item %d of %d tokens left, though %d of %d are in use", id, size[id], s.Tokens,
+						s.MaxTokens)
 				}
 			}
 		}

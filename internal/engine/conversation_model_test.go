@@ -202,7 +202,8 @@ func TestConversationSurvivesRestarts(t *testing.T) {
 			_ = os.RemoveAll(dir)
 		}()
 		drive(t, p)
-		if err := p.b.engine.store.Verify(t.Context(), func(problem timeline.Problem) { t.Errorf("%+v", problem) }); err != nil {
+		if err := p.b.engine.store.Verify(t.Context(),
+			func(problem timeline.Problem) { t.Errorf("%+v", problem) }); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -215,9 +216,11 @@ func drive(t *rapid.T, p *pair) {
 		"add": func(t *rapid.T) {
 			p.now = p.now.Add(time.Duration(rapid.IntRange(0, 30).Draw(t, "hours")) * time.Hour)
 			it := Item{
-				Content: rapid.SampledFrom([]string{"", "why? ", "an error in ```code``` ", "the api is fixed now. "}).Draw(t, "start") +
+				Content: rapid.SampledFrom([]string{"", "why? ", "an error in ```code``` ",
+					"the api is fixed now. "}).Draw(t, "start") +
 					words(rapid.IntRange(0, 90).Draw(t, "words")),
-				Source:    rapid.SampledFrom([]items.Source{"", "user", "assistant", "assistant", "tool", "file"}).Draw(t, "source"),
+				Source: rapid.SampledFrom([]items.Source{"", "user", "assistant", "assistant", "tool",
+					"file"}).Draw(t, "source"),
 				Flags:     rapid.SampledFrom([][]items.Flag{nil, nil, {"own"}, {"starred"}}).Draw(t, "flags"),
 				Meta:      map[string]string{"n": fmt.Sprint(len(p.added))},
 				Embedding: rapid.SampledFrom([][]float32{nil, {1, 0}, {0, 1}, {0.6, -0.8}}).Draw(t, "embedding"),
@@ -289,7 +292,8 @@ func drive(t *rapid.T, p *pair) {
 		},
 		"release": func(t *rapid.T) {
 			before := p.state(t)
-			if err := p.do(t, "release", func(ctx context.Context, c *Conversation) error { return c.Release(ctx) }); err != nil {
+			if err := p.do(t, "release",
+				func(ctx context.Context, c *Conversation) error { return c.Release(ctx) }); err != nil {
 				t.Fatal(err)
 			}
 			clear(p.held)
@@ -302,7 +306,8 @@ func drive(t *rapid.T, p *pair) {
 				return
 			}
 			before := ids(p.state(t))
-			if err := p.do(t, "clear", func(ctx context.Context, c *Conversation) error { return c.Clear(ctx) }); err != nil {
+			if err := p.do(t, "clear",
+				func(ctx context.Context, c *Conversation) error { return c.Clear(ctx) }); err != nil {
 				t.Fatal(err)
 			}
 			p.moved(t, "clear", before, nil)
@@ -312,7 +317,8 @@ func drive(t *rapid.T, p *pair) {
 		},
 		"resize": func(t *rapid.T) {
 			size, before := rapid.IntRange(0, 90).Draw(t, "size"), ids(p.state(t))
-			evicted, err := both(t, p, "resize", func(c *Conversation) ([]Item, error) { return c.Resize(t.Context(), size) })
+			evicted, err := both(t, p, "resize",
+				func(c *Conversation) ([]Item, error) { return c.Resize(t.Context(), size) })
 			if err != nil || len(before)-len(evicted) != len(p.state(t)) {
 				t.Fatalf("resize to %d: %v", size, err)
 			}
@@ -336,7 +342,8 @@ func (p *pair) settled(t *rapid.T, what string, err error, before []Item, want [
 		if diff := cmp.Diff(before, p.state(t)); diff != "" {
 			t.Fatalf("%s: %v, and the window changed\n%s", what, err, diff)
 		}
-		if known && !strings.Contains(err.Error(), fmt.Sprintf("%d tokens in %d items, the window has %d in %d", tokens, items, s.MaxTokens, s.MaxItems)) {
+		if known && !strings.Contains(err.Error(), fmt.Sprintf("%d tokens in %d items, the window has %d in %d", tokens,
+			items, s.MaxTokens, s.MaxItems)) {
 			t.Fatalf("%s: %d tokens in %d items of %+v: %v", what, tokens, items, s, err)
 		}
 		return
@@ -422,17 +429,20 @@ func (p *pair) check(t *rapid.T) {
 	check(t, p.a)
 	check(t, p.b)
 	s, err := both(t, p, "status", func(c *Conversation) (Status, error) { return c.Status(t.Context()) })
-	if err != nil || s.Tokens > s.MaxTokens || s.Items > s.MaxItems || s.History != len(p.added) || s.Held != len(p.held) {
+	if err != nil || s.Tokens > s.MaxTokens || s.Items > s.MaxItems || s.History != len(p.added) ||
+		s.Held != len(p.held) {
 		t.Fatalf("%+v, %d held, %d added: %v", s, len(p.held), len(p.added), err)
 	}
 	for i, want := range p.added {
 		got, err := both(t, p, "item", func(c *Conversation) (Item, error) { return c.Item(t.Context(), int64(i+1)) })
-		if err != nil || got.Content != want.Content || got.Full != "" || got.Source != want.Source || !cmp.Equal(got.Meta, want.Meta) ||
+		if err != nil || got.Content != want.Content || got.Full != "" || got.Source != want.Source ||
+			!cmp.Equal(got.Meta, want.Meta) ||
 			got.ID != int64(i+1) || got.Tokens != countFields(want.Content) || got.Pinned() != p.pinned[got.ID] {
 			t.Fatalf("item %d was added as %+v and is %+v: %v", i+1, want, got, err)
 		}
 	}
-	if plans, _ := both(t, p, "plans", func(c *Conversation) ([]Plan, error) { return c.Plans(t.Context(), 0) }); len(plans) != len(p.plans) {
+	if plans, _ := both(t, p, "plans",
+		func(c *Conversation) ([]Plan, error) { return c.Plans(t.Context(), 0) }); len(plans) != len(p.plans) {
 		t.Fatalf("%d plans, want %d", len(plans), len(p.plans))
 	}
 }

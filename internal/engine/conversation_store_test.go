@@ -74,7 +74,8 @@ func (s *tape) Apply(ctx context.Context, tenant string, c timeline.Change) (tim
 	return s.Store.Apply(ctx, tenant, c)
 }
 
-func (s *tape) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
+func (s *tape) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool,
+	visit func(*timeline.Entry) error) error {
 	s.count()
 	return s.Store.Messages(ctx, tenant, to, first, last, hashes, visit)
 }
@@ -93,7 +94,8 @@ func TestATurnCostsTheSameAtAnyLength(t *testing.T) {
 	for _, policy := range []string{"relevance", "fifo"} {
 		store := &tape{Store: memory.New()}
 		now := noon
-		c := conversation(t, over(t, store, Config{Policy: policy, MaxItems: 50, Now: func() time.Time { return now }}), "c")
+		c := conversation(t, over(t, store, Config{Policy: policy, MaxItems: 50, Now: func() time.Time { return now }}),
+			"c")
 		turns := func(n int) (calls, bytes int) {
 			store.calls, store.bytes = 0, 0
 			for i := range n {
@@ -153,7 +155,8 @@ func TestSameWordsAreDifferentItems(t *testing.T) {
 	e := open(t, Config{Now: func() time.Time { return now }}).engine
 	for i, id := range []string{"one", "two"} {
 		now = now.Add(time.Hour)
-		add(t, conversation(t, e, id), Item{Content: "Hello", Source: "user", Meta: map[string]string{"i": fmt.Sprint(i)}})
+		add(t, conversation(t, e, id), Item{Content: "Hello", Source: "user",
+			Meta: map[string]string{"i": fmt.Sprint(i)}})
 	}
 	for i, id := range []string{"one", "two"} {
 		c := conversation(t, e, id)
@@ -202,7 +205,8 @@ func TestEverythingSurvivesARestart(t *testing.T) {
 		return a
 	}
 	before := see(c)
-	if before.Status.Held == 0 || before.Status.State != items.StateDebugging || before.Status.MaxTokens != 35 || before.Whole.Content != words(60) {
+	if before.Status.Held == 0 || before.Status.State != items.StateDebugging || before.Status.MaxTokens != 35 ||
+		before.Whole.Content != words(60) {
 		t.Fatalf("%+v", before.Status)
 	}
 	if err := c.engine.Close(); err != nil {
@@ -314,7 +318,8 @@ func TestTwoEnginesShareAConversation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{both[0].Undo(ctx, plans[0].Undo), both[1].Unpin(ctx, 1), both[0].Release(ctx), both[1].Clear(ctx)} {
+	for _, err := range []error{both[0].Undo(ctx, plans[0].Undo), both[1].Unpin(ctx, 1), both[0].Release(ctx),
+		both[1].Clear(ctx)} {
 		if err != nil {
 			t.Error(err)
 		}
@@ -390,7 +395,8 @@ func TestPinsOfOtherProgramsTakeEffect(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	apply(timeline.Change{Put: []timeline.Record{{Kind: "pin", Key: "1"}, {Kind: "pin", Key: "6"}, {Kind: "pin", Key: "99"}}})
+	apply(timeline.Change{Put: []timeline.Record{{Kind: "pin", Key: "1"}, {Kind: "pin", Key: "6"},
+		{Kind: "pin", Key: "99"}}})
 	if diff := cmp.Diff([]int64{1, 5, 6}, inView(t, c)); diff != "" {
 		t.Errorf("in view (-want +got)\n%s", diff)
 	}
@@ -433,7 +439,8 @@ func imported(t testing.TB, store timeline.Store, at timeline.Place, from, n int
 		c := timeline.Change{Conversation: "c", At: at, Now: noon}
 		for range min(n, 5000) {
 			raw := fmt.Appendf(nil, `{"role":"user","text":"message %d"}`, from)
-			c.Messages = append(c.Messages, timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatGeneric, Role: "user", Time: noon.Add(time.Duration(from) * time.Second)})
+			c.Messages = append(c.Messages, timeline.Message{Identity: timeline.HashOf(raw), Raw: raw,
+				Format: timeline.FormatGeneric, Role: "user", Time: noon.Add(time.Duration(from) * time.Second)})
 			from++
 			n--
 		}
@@ -523,7 +530,9 @@ func TestAFailingStoreChangesNothing(t *testing.T) {
 	ctx := t.Context()
 	store := &tape{Store: memory.New()}
 	var told []string
-	c := conversation(t, over(t, store, Config{MaxItems: 3, Policy: "fifo", Events: func(e event.Event) { told = append(told, e.Kind) }}), "c")
+	c := conversation(t,
+		over(t, store, Config{MaxItems: 3, Policy: "fifo",
+			Events: func(e event.Event) { told = append(told, e.Kind) }}), "c")
 	for range 5 {
 		add(t, c, Item{Content: "x y"})
 	}
@@ -563,7 +572,8 @@ func TestAFailingStoreChangesNothing(t *testing.T) {
 	}
 	// Somebody else is always faster, then only a few times.
 	store.fail = func(timeline.Change) error { return timeline.ErrChanged }
-	if _, _, err := c.Add(ctx, Item{Content: "z"}); !errors.Is(err, timeline.ErrChanged) || !strings.Contains(err.Error(), "try again") {
+	if _, _, err := c.Add(ctx, Item{Content: "z"}); !errors.Is(err, timeline.ErrChanged) ||
+		!strings.Contains(err.Error(), "try again") {
 		t.Error(err)
 	}
 	tries := 0
@@ -689,12 +699,14 @@ func TestRetentionDeletesWhatIsOld(t *testing.T) {
 // A state that this program cannot read is told, not thrown away.
 func TestUnreadableStatesAreTold(t *testing.T) {
 	for data, want := range map[string]error{
-		`{"v":9}`: timeline.ErrNewer, `{`: timeline.ErrDamaged, `{"v":1,"shown":"3-1"}`: timeline.ErrDamaged, `{"v":1,"shown":"1-9"}`: timeline.ErrDamaged,
+		`{"v":9}`: timeline.ErrNewer, `{`: timeline.ErrDamaged, `{"v":1,"shown":"3-1"}`: timeline.ErrDamaged,
+		`{"v":1,"shown":"1-9"}`: timeline.ErrDamaged,
 	} {
 		c := open(t, Config{})
 		add(t, c, Item{Content: "x"}, Item{Content: "y"})
 		_, err := c.engine.store.Apply(t.Context(), timeline.Local, timeline.Change{
-			Conversation: "c", Stay: true, Now: noon, Put: []timeline.Record{{Kind: kindState, Key: stateKey, At: timeline.AtHead(), Data: []byte(data)}},
+			Conversation: "c", Stay: true, Now: noon,
+			Put: []timeline.Record{{Kind: kindState, Key: stateKey, At: timeline.AtHead(), Data: []byte(data)}},
 		})
 		if err != nil {
 			t.Fatal(err)

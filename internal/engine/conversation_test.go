@@ -101,8 +101,10 @@ func TestPinBringsAnEvictedItemBack(t *testing.T) {
 	}
 	plans, err := c.Plans(ctx, 1)
 	want := []Plan{{
-		Policy: "fifo", Mode: "hard", Budget: 8000, Low: 8000, TokensBefore: 4, TokensAfter: 3, Action: "evict", Undo: "p3",
-		Blocks: []window.Block{{Index: 3, Role: "user", Tokens: 1, Lost: 1, Verdict: "evict", Reason: "the oldest when item 1 was pinned"}},
+		Policy: "fifo", Mode: "hard", Budget: 8000, Low: 8000, TokensBefore: 4, TokensAfter: 3, Action: "evict",
+		Undo: "p3",
+		Blocks: []window.Block{{Index: 3, Role: "user", Tokens: 1, Lost: 1, Verdict: "evict",
+			Reason: "the oldest when item 1 was pinned"}},
 	}}
 	if diff := cmp.Diff(want, plans, cmpopts.EquateEmpty()); diff != "" || err != nil {
 		t.Errorf("plan: %v (-want +got)\n%s", err, diff)
@@ -131,7 +133,8 @@ func TestUndoHoldsUntilRelease(t *testing.T) {
 	}
 	for range 2 { // twice is no error and changes nothing
 		err := c.Undo(ctx, "p1")
-		if !errors.Is(err, fault.ErrCannotFit) || !strings.Contains(err.Error(), "12 tokens in 3 items, the window has 10 in 100") {
+		if !errors.Is(err, fault.ErrCannotFit) ||
+			!strings.Contains(err.Error(), "12 tokens in 3 items, the window has 10 in 100") {
 			t.Fatalf("undo: %v", err)
 		}
 		if diff := cmp.Diff([]int64{3, 4}, inView(t, c)); diff != "" {
@@ -207,7 +210,8 @@ func TestAdaptiveSize(t *testing.T) {
 		check(t, c)
 		return s.MaxTokens
 	}
-	trouble := Item{Content: "The function failed with an error in the database:\n```\npanic\n```\nHow do I fix this bug?"}
+	trouble := Item{
+		Content: "The function failed with an error in the database:\n```\npanic\n```\nHow do I fix this bug?"}
 	c := open(t, Config{MaxTokens: 400, Adaptive: true})
 	last := 400
 	for i := range 20 {
@@ -284,7 +288,8 @@ func TestQueryCountsAtEviction(t *testing.T) {
 	for _, again := range []bool{false, true} { // a window that is read again knows it, too
 		c := open(t, Config{MaxItems: 3, NoAutoFlags: true})
 		near, far := []float32{1, 0}, []float32{0, 1}
-		add(t, c, Item{Content: "near", Embedding: near}, Item{Content: "far", Embedding: far}, Item{Content: "far", Embedding: far})
+		add(t, c, Item{Content: "near", Embedding: near}, Item{Content: "far", Embedding: far},
+			Item{Content: "far", Embedding: far})
 		if _, err := c.Context(t.Context(), "q", ContextOptions{QueryEmbedding: near}); err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +334,8 @@ func useConcurrently(t *testing.T, config Config, rounds int) {
 			last := int64(0)
 			for i := range rounds {
 				text := fmt.Sprintf("worker %d says %d %s", w, i, words(i%9))
-				id, _, err := mine.Add(ctx, Item{Content: text, Source: "user", Meta: map[string]string{"w": fmt.Sprint(w)}})
+				id, _, err := mine.Add(ctx,
+					Item{Content: text, Source: "user", Meta: map[string]string{"w": fmt.Sprint(w)}})
 				if err != nil || id <= last {
 					t.Errorf("id %d after %d: %v", id, last, err)
 				}
@@ -344,7 +350,8 @@ func useConcurrently(t *testing.T, config Config, rounds int) {
 					t.Errorf("%d tokens: %v", view.Tokens, err)
 					continue
 				}
-				for _, err := range []error{mine.Pin(ctx, id), mine.Undo(ctx, view.Plan.Undo), mine.Release(ctx), mine.Unpin(ctx, id)} {
+				for _, err := range []error{mine.Pin(ctx, id), mine.Undo(ctx, view.Plan.Undo), mine.Release(ctx),
+					mine.Unpin(ctx, id)} {
 					if err != nil && !errors.Is(err, fault.ErrCannotFit) {
 						t.Error(err)
 					}
@@ -384,7 +391,8 @@ func TestUndoTakesTheOldestOut(t *testing.T) {
 	}
 	for _, plan := range []string{"p1", ""} {
 		u, err := c.WouldUndo(ctx, plan)
-		if want := (call.Undoing{Plan: "p1", Back: []int64{1}, Leaves: []int64{3, 4}, BackTokens: 4, LeavesTokens: 4}); err != nil || !cmp.Equal(u, want) || !u.Newer() {
+		if want := (call.Undoing{Plan: "p1", Back: []int64{1}, Leaves: []int64{3, 4}, BackTokens: 4,
+			LeavesTokens: 4}); err != nil || !cmp.Equal(u, want) || !u.Newer() {
 			t.Errorf("%+v, %v", u, err)
 		}
 	}
@@ -411,7 +419,8 @@ func TestUndoGivesBackWhatHasRoom(t *testing.T) {
 		add(t, c, Item{Content: words(n)})
 	}
 	u, err := c.WouldUndo(ctx, "p1")
-	if want := (call.Undoing{Plan: "p1", Back: []int64{1}, Leaves: []int64{5}, BackTokens: 60, LeavesTokens: 60}); err != nil || !cmp.Equal(u, want) {
+	if want := (call.Undoing{Plan: "p1", Back: []int64{1}, Leaves: []int64{5}, BackTokens: 60,
+		LeavesTokens: 60}); err != nil || !cmp.Equal(u, want) {
 		t.Fatalf("%+v, %v", u, err)
 	}
 	if err := c.Undo(ctx, "p1"); err != nil {
@@ -453,7 +462,8 @@ func TestUndoTakesOutOnlyWhatMustLeave(t *testing.T) {
 		}
 		for _, id := range u.Leaves {
 			if s.Tokens+size[id] <= s.MaxTokens && s.Items < s.MaxItems {
-				t.Errorf("seed %d: item %d of %d tokens left, though %d of %d are in use", seed, id, size[id], s.Tokens, s.MaxTokens)
+				t.Errorf("seed %d: item %d of %d tokens left, though %d of %d are in use", seed, id, size[id], s.Tokens,
+					s.MaxTokens)
 			}
 		}
 	}

@@ -152,7 +152,8 @@ func check(t fatal, c *Conversation) {
 	for i := range plans {
 		n, err := strconv.ParseInt(plans[i].Undo[1:], 10, 64)
 		if err != nil || n > p.lastPlan || n <= last || len(plans[i].Blocks) == 0 {
-			t.Fatalf("plan %s of %d after %d took %d items: %v", plans[i].Undo, p.lastPlan, last, len(plans[i].Blocks), err)
+			t.Fatalf("plan %s of %d after %d took %d items: %v", plans[i].Undo, p.lastPlan, last, len(plans[i].Blocks),
+				err)
 		}
 		last = n
 	}
@@ -201,7 +202,8 @@ func TestSameIDIsTheSameConversation(t *testing.T) {
 func TestErrorsSayWhatToDo(t *testing.T) {
 	ctx := t.Context()
 	c := open(t, Config{MaxItems: 2, Policy: "fifo"})
-	add(t, c, Item{Content: "a", Flags: []items.Flag{"starred"}}, Item{Content: "b", Flags: []items.Flag{"starred"}}, Item{Content: "c"})
+	add(t, c, Item{Content: "a", Flags: []items.Flag{"starred"}}, Item{Content: "b", Flags: []items.Flag{"starred"}},
+		Item{Content: "c"})
 	opening := func(config Config) error { _, err := Open(ctx, config); return err }
 	for _, tt := range []struct {
 		name string
@@ -211,33 +213,47 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		{"dir", opening(Config{Dir: "doc.go"}), syscall.ENOTDIR, "open doc.go: "},
 		{"sync", opening(Config{Sync: "never"}), fault.ErrConfig, `Sync "never"; use "normal" or "full"`},
-		{"retention", opening(Config{Retention: Retention{OlderThan: -1}}), fault.ErrConfig, "Retention.OlderThan -1; give a number above 0"},
+		{"retention", opening(Config{Retention: Retention{OlderThan: -1}}), fault.ErrConfig,
+			"Retention.OlderThan -1; give a number above 0"},
 		{"tokens", opening(Config{MaxTokens: -1}), fault.ErrConfig, "MaxTokens -1; give a number above 0"},
 		{"items", opening(Config{MaxItems: -1}), fault.ErrConfig, "MaxItems -1; give a number above 0"},
 		{"policy", opening(Config{Policy: "lru"}), fault.ErrConfig, `Policy "lru"; use "relevance" or "fifo"`},
-		{"no id", func() error { _, err := c.engine.Conversation(ctx, ""); return err }(), fault.ErrNoConversation, "give it a name"},
-		{"weights", opening(Config{Weights: items.Weights{Cosine: math.NaN()}}), fault.ErrConfig, "the weight of cosine: NaN is not a number"},
-		{"sizing", opening(Config{Sizing: items.Sizing{Step: -1}}), fault.ErrConfig, "sizing: Step -1: give a number above 0"},
+		{"no id", func() error { _, err := c.engine.Conversation(ctx, ""); return err }(), fault.ErrNoConversation,
+			"give it a name"},
+		{"weights", opening(Config{Weights: items.Weights{Cosine: math.NaN()}}), fault.ErrConfig,
+			"the weight of cosine: NaN is not a number"},
+		{"sizing", opening(Config{Sizing: items.Sizing{Step: -1}}), fault.ErrConfig,
+			"sizing: Step -1: give a number above 0"},
 		{"margin", opening(Config{Margin: math.Inf(1)}), fault.ErrConfig, "a margin of +Inf"},
 		{"floor", func() error {
 			_, err := c.Recall(ctx, "q", RecallOptions{Floor: math.Inf(-1)})
 			return err
 		}(), fault.ErrConfig, "Floor of -Inf"},
-		{"long id", func() error { _, err := c.engine.Conversation(ctx, words(500)); return err }(), fault.ErrConfig, "an id of 2499 bytes"},
-		{"delete", func() error { _, err := c.engine.Delete(ctx, "nobody"); return err }(), timeline.ErrNoConversation, `delete in conversation "nobody": no such conversation`},
-		{"own id", func() error { _, _, err := c.Add(ctx, Item{ID: 9}); return err }(), fault.ErrItem, `add item in conversation "c": not a valid item: it has the id 9; leave ID 0`},
-		{"tokens of an item", func() error { _, _, err := c.Add(ctx, Item{Tokens: -9}); return err }(), fault.ErrItem, "it has -9 tokens; leave Tokens 0"},
-		{"item", func() error { _, err := c.Item(ctx, 4); return err }(), fault.ErrNoItem, `read item 4 in conversation "c": no such item; there are items 1 to 3`},
+		{"long id", func() error { _, err := c.engine.Conversation(ctx, words(500)); return err }(), fault.ErrConfig,
+			"an id of 2499 bytes"},
+		{"delete", func() error { _, err := c.engine.Delete(ctx, "nobody"); return err }(), timeline.ErrNoConversation,
+			`delete in conversation "nobody": no such conversation`},
+		{"own id", func() error { _, _, err := c.Add(ctx, Item{ID: 9}); return err }(), fault.ErrItem,
+			`add item in conversation "c": not a valid item: it has the id 9; leave ID 0`},
+		{"tokens of an item", func() error { _, _, err := c.Add(ctx, Item{Tokens: -9}); return err }(), fault.ErrItem,
+			"it has -9 tokens; leave Tokens 0"},
+		{"item", func() error { _, err := c.Item(ctx, 4); return err }(), fault.ErrNoItem,
+			`read item 4 in conversation "c": no such item; there are items 1 to 3`},
 		{"pin", c.Pin(ctx, 0), fault.ErrNoItem, "pin item 0"},
-		{"pin what cannot fit", c.Pin(ctx, 1), fault.ErrCannotFit, "would take 3 tokens in 3 items, the window has 8000 in 2; release or unpin"},
+		{"pin what cannot fit", c.Pin(ctx, 1), fault.ErrCannotFit,
+			"would take 3 tokens in 3 items, the window has 8000 in 2; release or unpin"},
 		{"unpin", c.Unpin(ctx, -1), fault.ErrNoItem, "unpin item -1"},
-		{"plan", c.Undo(ctx, "p2"), fault.ErrNoPlan, `undo plan "p2" in conversation "c": no such plan; there are plans p1 to p1`},
+		{"plan", c.Undo(ctx, "p2"), fault.ErrNoPlan,
+			`undo plan "p2" in conversation "c": no such plan; there are plans p1 to p1`},
 		{"plan's spelling", c.Undo(ctx, "p01"), fault.ErrNoPlan, "no such plan"},
 		{"undo what cannot fit", c.Undo(ctx, "p1"), fault.ErrCannotFit, "would take 3 tokens in 3 items"},
 		{"size", func() error { _, err := c.Resize(ctx, -1); return err }(), fault.ErrConfig, "-1 tokens"},
-		{"budget", func() error { _, err := c.Context(ctx, "q", ContextOptions{Budget: -1}); return err }(), fault.ErrConfig, "Budget -1"},
-		{"share", func() error { _, err := c.Context(ctx, "q", ContextOptions{RecentShare: 2}); return err }(), fault.ErrConfig, "RecentShare 2"},
-		{"query", func() error { _, err := c.Context(ctx, "q", ContextOptions{Budget: 5}); return err }(), fault.ErrCannotFit, "takes 7 tokens, and 5 have no room"},
+		{"budget", func() error { _, err := c.Context(ctx, "q", ContextOptions{Budget: -1}); return err }(),
+			fault.ErrConfig, "Budget -1"},
+		{"share", func() error { _, err := c.Context(ctx, "q", ContextOptions{RecentShare: 2}); return err }(),
+			fault.ErrConfig, "RecentShare 2"},
+		{"query", func() error { _, err := c.Context(ctx, "q", ContextOptions{Budget: 5}); return err }(),
+			fault.ErrCannotFit, "takes 7 tokens, and 5 have no room"},
 	} {
 		if !errors.Is(tt.err, tt.is) || !strings.Contains(fmt.Sprint(tt.err), tt.says) {
 			t.Errorf("%s: %v, want %q", tt.name, tt.err, tt.says)
@@ -256,7 +272,8 @@ func TestEndedContextsAndEnginesChangeNothing(t *testing.T) {
 	cancel(cause)
 	calls := func(ctx context.Context) map[string]error {
 		errs := map[string]error{
-			"pin": c.Pin(ctx, 1), "unpin": c.Unpin(ctx, 1), "undo": c.Undo(ctx, "p1"), "release": c.Release(ctx), "clear": c.Clear(ctx),
+			"pin": c.Pin(ctx, 1), "unpin": c.Unpin(ctx, 1), "undo": c.Undo(ctx, "p1"), "release": c.Release(ctx),
+			"clear": c.Clear(ctx),
 		}
 		_, _, errs["add"] = c.Add(ctx, Item{Content: "d"})
 		_, errs["context"] = c.Context(ctx, "q", ContextOptions{})

@@ -38,7 +38,8 @@ type talker struct {
 }
 
 func (s *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost || r.URL.Path != "/v1/chat/completions" || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Authorization") != "Bearer sk-secret" {
+	if r.Method != http.MethodPost || r.URL.Path != "/v1/chat/completions" ||
+		r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Authorization") != "Bearer sk-secret" {
 		s.t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 	}
 	raw, err := io.ReadAll(r.Body)
@@ -55,7 +56,9 @@ func (s *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&body); err != nil || body.Model != "parrot" || len(body.Messages) != 2 || body.Messages[0].Role != "system" || body.Messages[0].Content != instruction || body.Messages[1].Role != "user" {
+	if err := d.Decode(&body); err != nil || body.Model != "parrot" || len(body.Messages) != 2 ||
+		body.Messages[0].Role != "system" || body.Messages[0].Content != instruction ||
+		body.Messages[1].Role != "user" {
 		s.t.Errorf("%v: %s", err, raw)
 		return
 	}
@@ -66,7 +69,8 @@ func (s *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.first != nil && s.first(n, w) {
 		return
 	}
-	context, question, ok := strings.Cut(strings.TrimPrefix(body.Messages[1].Content, "Excerpts:\n\n"), "\n\nQuestion: ")
+	context, question, ok := strings.Cut(strings.TrimPrefix(body.Messages[1].Content, "Excerpts:\n\n"),
+		"\n\nQuestion: ")
 	if !ok {
 		s.t.Errorf("no question in %q", body.Messages[1].Content)
 	}
@@ -108,7 +112,8 @@ func (s *talker) start() *Server {
 func (s *talker) startWith(sleep func(context.Context, time.Duration) error) *Server {
 	web := httptest.NewServer(s)
 	s.t.Cleanup(web.Close)
-	server, err := newServer(llm.Options{URL: web.URL + "/v1/", Key: "sk-secret", Client: web.Client(), Sleep: sleep}, "parrot")
+	server, err := newServer(llm.Options{URL: web.URL + "/v1/", Key: "sk-secret", Client: web.Client(), Sleep: sleep},
+		"parrot")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -118,24 +123,35 @@ func (s *talker) startWith(sleep func(context.Context, time.Duration) error) *Se
 // factSet has facts early in a long talk, and questions about them.
 func factSet(t *testing.T) *Set {
 	facts := []struct{ text, question, answer string }{
-		{"The spare key hangs behind the fuse box.", "Where does the spare key hang, behind which box?", "behind the fuse box"},
-		{"Our plumber Ortega charges ninety crowns an hour.", "How much does our plumber Ortega charge an hour?", "Ninety crowns."},
-		{"The violin lesson moved to Wednesday evening.", "When is the violin lesson, on which evening?", "Wednesday evening"},
-		{"I keep the seed potatoes in the cellar under the stairs.", "Where do I keep the seed potatoes?", "in the cellar, under the stairs"},
+		{"The spare key hangs behind the fuse box.", "Where does the spare key hang, behind which box?",
+			"behind the fuse box"},
+		{"Our plumber Ortega charges ninety crowns an hour.", "How much does our plumber Ortega charge an hour?",
+			"Ninety crowns."},
+		{"The violin lesson moved to Wednesday evening.", "When is the violin lesson, on which evening?",
+			"Wednesday evening"},
+		{"I keep the seed potatoes in the cellar under the stairs.", "Where do I keep the seed potatoes?",
+			"in the cellar, under the stairs"},
 	}
 	var talk, questions strings.Builder
 	for i, f := range facts {
-		fmt.Fprintf(&talk, `{"conversation":"c","ref":"f%d","time":"2024-05-01T10:%02d:00Z","role":"user","text":%q}`+"\n", i, i, f.text)
-		fmt.Fprintf(&questions, `{"conversation":"c","id":"q%d","question":%q,"evidence":["f%d"],"answer":%q}`+"\n", i, f.question, i, f.answer)
+		fmt.Fprintf(&talk, `{"conversation":"c","ref":"f%d","time":"2024-05-01T10:%02d:00Z","role":"user","text":%q}`+
+			"\n", i, i, f.text)
+		fmt.Fprintf(&questions, `{"conversation":"c","id":"q%d","question":%q,"evidence":["f%d"],"answer":%q}`+"\n", i,
+			f.question, i, f.answer)
 	}
 	for i := range 80 {
-		fmt.Fprintf(&talk, `{"conversation":"c","ref":"n%d","time":"2024-05-02T%02d:%02d:00Z","role":"user","text":"Idle remark number %d about weather, clouds and wind."}`+"\n", i, 10+i/60, i%60, i)
+		fmt.Fprintf(&talk,
+			`{"conversation":"c","ref":"n%d","time":"2024-05-02T%02d:%02d:00Z","role":"user","text":"Idle remark number %d about weather, clouds and wind."}`+"\n", i, 10+i/60, i%60, i)
 	}
 	talk.WriteString(`{"conversation":"d","ref":"d0","time":"2024-05-03T10:00:00Z","role":"user","text":"The tram to the harbour leaves at noon."}` + "\n")
-	questions.WriteString(`{"conversation":"c","id":"none","question":"Which airline did Petrov fly with?","unanswerable":true}` + "\n")
-	questions.WriteString(`{"conversation":"d","id":"tram","question":"Which ship did Petrov sail with?","unanswerable":true}` + "\n")
+	questions.WriteString(
+		`{"conversation":"c","id":"none","question":"Which airline did Petrov fly with?","unanswerable":true}` + "\n")
+	questions.WriteString(
+		`{"conversation":"d","id":"tram","question":"Which ship did Petrov sail with?","unanswerable":true}` + "\n")
 	questions.WriteString(`{"conversation":"c","id":"open","question":"How do you do?","evidence":["f0"]}` + "\n")
-	set, err := Load(t.Context(), "generic", []string{write(t, t.TempDir(), map[string]string{"talk.jsonl": talk.String(), "questions.jsonl": questions.String()})})
+	set, err := Load(t.Context(), "generic",
+		[]string{write(t, t.TempDir(), map[string]string{"talk.jsonl": talk.String(),
+			"questions.jsonl": questions.String()})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +190,8 @@ func TestBetterContextsGiveBetterAnswers(t *testing.T) {
 	if hybrid.F1 < 50 || recent.F1 != 0 || whole.F1 != 0 {
 		t.Errorf("hybrid %.1f, recent %.1f, whole %.1f", hybrid.F1, recent.F1, whole.F1)
 	}
-	if recent.Declined != 100 || hybrid.Declined != 0 || hybrid.Refused != 100 || hybrid.Unanswerable != 2 || hybrid.Tokens == 0 {
+	if recent.Declined != 100 || hybrid.Declined != 0 || hybrid.Refused != 100 || hybrid.Unanswerable != 2 ||
+		hybrid.Tokens == 0 {
 		t.Errorf("%+v\n%+v", hybrid, recent)
 	}
 	lines := strings.Split(strings.TrimSpace(details.String()), "\n")
@@ -185,7 +202,8 @@ func TestBetterContextsGiveBetterAnswers(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[1]), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Policy != "hybrid" || got.ID != "q0" || got.Gold != "behind the fuse box" || got.F1 != f1(got.Answer, got.Gold) || got.Exact || !strings.Contains(got.Context, "fuse box") {
+	if got.Policy != "hybrid" || got.ID != "q0" || got.Gold != "behind the fuse box" ||
+		got.F1 != f1(got.Answer, got.Gold) || got.Exact || !strings.Contains(got.Context, "fuse box") {
 		t.Errorf("%+v", got)
 	}
 	// With room for all of it the whole history answers too.
@@ -210,16 +228,19 @@ func TestFailedCallsAreNoAnswers(t *testing.T) {
 		return true
 	}}
 	var details bytes.Buffer
-	report, err := Answer(t.Context(), factSet(t), Options{Budgets: []int{200, 200}, Policies: []string{"recent", "keyword", "keyword"}, Details: &details},
+	report, err := Answer(t.Context(), factSet(t), Options{Budgets: []int{200, 200},
+		Policies: []string{"recent", "keyword", "keyword"}, Details: &details},
 		AnswerOptions{Server: s.start(), Window: 100_000, Limit: 2, Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	whole := rowOf(t, report, Whole)
-	if report.Questions+report.Unanswerable != 2 || whole.Failures != 1 || whole.Questions+whole.Unanswerable != 1 || rowOf(t, report, "keyword").Failures != 0 {
+	if report.Questions+report.Unanswerable != 2 || whole.Failures != 1 || whole.Questions+whole.Unanswerable != 1 ||
+		rowOf(t, report, "keyword").Failures != 0 {
 		t.Errorf("%+v", report)
 	}
-	if !strings.Contains(report.Fault, "context too long for [not kept]") || !strings.Contains(report.Fault, "--window") {
+	if !strings.Contains(report.Fault, "context too long for [not kept]") ||
+		!strings.Contains(report.Fault, "--window") {
 		t.Error(report.Fault)
 	}
 	for line := range strings.Lines(details.String()) {
@@ -227,7 +248,8 @@ func TestFailedCallsAreNoAnswers(t *testing.T) {
 			t.Errorf("the whole history among the details: %.200s", line)
 		}
 	}
-	if _, err := Answer(t.Context(), factSet(t), Options{Budgets: []int{200}, Policies: []string{"recent"}}, AnswerOptions{Server: s.start(), Window: 10}); !errors.Is(err, ErrOption) {
+	if _, err := Answer(t.Context(), factSet(t), Options{Budgets: []int{200}, Policies: []string{"recent"}},
+		AnswerOptions{Server: s.start(), Window: 10}); !errors.Is(err, ErrOption) {
 		t.Errorf("a window of 10: %v", err)
 	}
 }
@@ -248,8 +270,10 @@ func TestServersThatNeverAnswer(t *testing.T) {
 			http.Error(w, "sk-secret is not liked", c.status)
 			return true
 		}}
-		_, err := Answer(t.Context(), factSet(t), Options{Budgets: []int{100, 200}, Policies: []string{"recent"}}, AnswerOptions{Server: s.start(), Window: 1000, Concurrency: 2})
-		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.hint) || strings.Contains(err.Error(), "sk-secret") || s.calls() > c.most {
+		_, err := Answer(t.Context(), factSet(t), Options{Budgets: []int{100, 200}, Policies: []string{"recent"}},
+			AnswerOptions{Server: s.start(), Window: 1000, Concurrency: 2})
+		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.hint) ||
+			strings.Contains(err.Error(), "sk-secret") || s.calls() > c.most {
 			t.Errorf("%d: %v after %d calls", c.status, err, s.calls())
 		}
 	}
@@ -283,7 +307,8 @@ func TestCallsAreTriedAgain(t *testing.T) {
 	if len(waits) != 2 || waits[0] != 7*time.Second || waits[1] < time.Second/2 || waits[1] > time.Second {
 		t.Errorf("waited %v", waits)
 	}
-	if _, err := server.ask(t.Context(), ask("a: b", "c?")); err == nil || !strings.Contains(err.Error(), "wait for 1h") {
+	if _, err := server.ask(t.Context(), ask("a: b", "c?")); err == nil ||
+		!strings.Contains(err.Error(), "wait for 1h") {
 		t.Errorf("an hour is too long: %v", err)
 	}
 }
@@ -311,19 +336,24 @@ func TestErrorsInsideRepliesAreTriedAgain(t *testing.T) {
 	if got, err := server.ask(t.Context(), ask("a: b", "c?")); err != nil || got.text != "Yes." {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := server.ask(t.Context(), ask("a: b", "c?")); !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), "overloaded, says [not kept] (5 tries): lower --concurrency") {
+	if _, err := server.ask(t.Context(), ask("a: b", "c?")); !errors.Is(err, ErrFailed) ||
+		!strings.Contains(err.Error(), "overloaded, says [not kept] (5 tries): lower --concurrency") {
 		t.Error(err)
 	}
 }
 
 func TestAddressesOfServers(t *testing.T) {
 	for _, c := range []struct{ url, model, key, want string }{
-		{"127.0.0.1:8080", "m", "", "--answer"}, {"ftp://x/v1", "m", "", "such as http://"}, {"http://u:p@x/v1", "m", "", "user and password"},
-		{"http://example.com/v1", "m", "k", "unencrypted"}, {"https://example.com/v1", "", "k", "--model"}, {"https://example.com/v1", "m", "a b", "OPENAI_API_KEY"},
-		{"http://127.0.0.1/v1", "m", "k", ""}, {"http://192.168.0.7/v1", "m", "k", ""}, {"http://example.com/v1", "m", "", ""},
+		{"127.0.0.1:8080", "m", "", "--answer"}, {"ftp://x/v1", "m", "", "such as http://"},
+		{"http://u:p@x/v1", "m", "", "user and password"},
+		{"http://example.com/v1", "m", "k", "unencrypted"}, {"https://example.com/v1", "", "k", "--model"},
+		{"https://example.com/v1", "m", "a b", "OPENAI_API_KEY"},
+		{"http://127.0.0.1/v1", "m", "k", ""}, {"http://192.168.0.7/v1", "m", "k", ""},
+		{"http://example.com/v1", "m", "", ""},
 	} {
 		_, err := NewServer(c.url, c.model, c.key)
-		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrOption) || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrOption) ||
+			!strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", c.url, err)
 		}
 	}
@@ -343,13 +373,16 @@ func TestScoresAreThoseOfSQuAD(t *testing.T) {
 		{"the", "a", true, 1},
 		{"$5", "5", true, 1},
 	} {
-		if exact(c.answer, c.gold) != c.exact || strconv.FormatFloat(f1(c.answer, c.gold), 'f', 6, 64) != strconv.FormatFloat(c.f1, 'f', 6, 64) {
+		if exact(c.answer, c.gold) != c.exact ||
+			strconv.FormatFloat(f1(c.answer, c.gold), 'f', 6, 64) != strconv.FormatFloat(c.f1, 'f', 6, 64) {
 			t.Errorf("%q, %q: %v %v", c.answer, c.gold, exact(c.answer, c.gold), f1(c.answer, c.gold))
 		}
 	}
 	for answer, want := range map[string]bool{
-		"No information available.": true, "This is not mentioned in the excerpts.": true, "I don't know": true, "Unknown": true,
-		"Based on the chat, there is no information related to it.": true, "A knot": false, "7 May 2023": false, "": false,
+		"No information available.": true, "This is not mentioned in the excerpts.": true, "I don't know": true,
+		"Unknown": true,
+		"Based on the chat, there is no information related to it.": true, "A knot": false, "7 May 2023": false,
+		"": false,
 	} {
 		if declines(answer) != want {
 			t.Errorf("%q", answer)

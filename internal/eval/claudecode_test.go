@@ -22,7 +22,8 @@ type coder struct {
 func (c *coder) line(kind, more, message string) string {
 	c.n++
 	ref := fmt.Sprintf("r%d", c.n)
-	fmt.Fprintf(&c.lines, `{"type":%q,"uuid":%q,"sessionId":"s","cwd":"/work","isSidechain":false,"timestamp":"2026-05-01T10:%02d:%02dZ"%s,"message":%s}`+"\n", kind, ref, c.n/60%60, c.n%60, more, message)
+	fmt.Fprintf(&c.lines,
+		`{"type":%q,"uuid":%q,"sessionId":"s","cwd":"/work","isSidechain":false,"timestamp":"2026-05-01T10:%02d:%02dZ"%s,"message":%s}`+"\n", kind, ref, c.n/60%60, c.n%60, more, message)
 	return ref
 }
 
@@ -34,8 +35,11 @@ func (c *coder) says(role, text string) string {
 
 // reads is a call, in a turn of the model, and its result, whose ref it gives.
 func (c *coder) reads(turn, file, text string) string {
-	c.line("assistant", "", fmt.Sprintf(`{"id":%q,"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":%q}}]}`, turn, c.n, file))
-	return c.line("user", "", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":%s}]}`, c.n-1, quoted(text)))
+	c.line("assistant", "",
+		fmt.Sprintf(`{"id":%q,"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":%q}}]}`, turn, c.n, file))
+	return c.line("user", "",
+		fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":%s}]}`, c.n-1,
+			quoted(text)))
 }
 
 func (c *coder) compacts(summary string) {
@@ -62,7 +66,8 @@ func TestFilesThatAreReadAgain(t *testing.T) { // SPEC D3
 	c.reads("m2", "/work/other.py", "     1→def unrelated(): pass\n")
 	c.compacts("Summary: the hive counter in /work/hive/counter.py is wrong.")
 	c.reads("m5", "/work/new.py", "     1→never read before, counter\n")
-	c.line("assistant", "", `{"id":"m6","role":"assistant","content":[{"type":"text","text":"Let me see count_bees in the hive counter."}]}`)
+	c.line("assistant", "",
+		`{"id":"m6","role":"assistant","content":[{"type":"text","text":"Let me see count_bees in the hive counter."}]}`)
 	c.reads("m6", "/work/hive/counter.py", "     1→def count_bees(frames): return sum(frames)\n")
 	c.reads("m7", "/work/hive/counter.py", "     1→def count_bees(frames): return sum(frames)\n")
 	c.says("user", "Later: count_bees in the hive counter is right now.")
@@ -72,15 +77,18 @@ func TestFilesThatAreReadAgain(t *testing.T) { // SPEC D3
 	}
 	got := set.Conversations[0].Questions
 	// Calls and results are messages; the boundary is none.
-	same := Question{File: "/work/hive/counter.py", Folder: "/work", Evidence: []string{first}, Gone: 5, Lines: []string{"def count_bees(frames): return sum(frames)"}}
+	same := Question{File: "/work/hive/counter.py", Folder: "/work", Evidence: []string{first}, Gone: 5,
+		Lines: []string{"def count_bees(frames): return sum(frames)"}}
 	with, before := same, same
 	with.ID, with.Kind, with.Text, with.Said = "1", kindReread, "Let me see count_bees in the hive counter.", 9
-	before.ID, before.Kind, before.Text, before.Said, before.Aside = "2", kindReread+ahead, "The hive counter loses bees at night.", 8, true
+	before.ID, before.Kind, before.Text, before.Said, before.Aside = "2", kindReread+ahead,
+		"The hive counter loses bees at night.", 8, true
 	if diff := cmp.Diff([]Question{with, before}, got); diff != "" {
 		t.Fatal(diff)
 	}
 	var details bytes.Buffer
-	report, err := Run(t.Context(), set, Options{Budgets: []int{500}, Policies: Policies(), Model: flat{}, Details: &details})
+	report, err := Run(t.Context(), set, Options{Budgets: []int{500}, Policies: Policies(), Model: flat{},
+		Details: &details})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +121,8 @@ func TestWindowsAreCut(t *testing.T) {
 	c.reads("m2", "/work/plan.md", "Bees before honey, always.")
 	set := c.load(t)
 	q := set.Conversations[1].Questions
-	if len(q) != 2 || q[0].Kind != kindCut || !q[0].Aside || q[0].File != "/work/plan.md" || q[0].Gone < 20 || q[0].Gone > 60 {
+	if len(q) != 2 || q[0].Kind != kindCut || !q[0].Aside || q[0].File != "/work/plan.md" || q[0].Gone < 20 ||
+		q[0].Gone > 60 {
 		t.Errorf("%+v", q)
 	}
 	if len(set.Conversations[0].Questions) != 0 {
@@ -123,9 +132,11 @@ func TestWindowsAreCut(t *testing.T) {
 
 func TestCommandsThatShowAFile(t *testing.T) {
 	for command, want := range map[string]string{
-		"cat a/b.go": "/w/a/b.go", "cat /etc/hosts": "/etc/hosts", "sed -n '1,20p' x.go": "/w/x.go", "head -n 20 x.go": "/w/x.go", "head -20 x.go": "/w/x.go",
+		"cat a/b.go": "/w/a/b.go", "cat /etc/hosts": "/etc/hosts", "sed -n '1,20p' x.go": "/w/x.go",
+		"head -n 20 x.go": "/w/x.go", "head -20 x.go": "/w/x.go",
 		"cd /y && cat x": "/y/x", "cd sub && tail -5 x": "/w/sub/x",
-		"sed -i s/a/b/ x.go": "", "cat a b": "", "cat x | grep y": "", "cat > x": "", "cat *.go": "", "ls x": "", "rm x": "", "cat": "",
+		"sed -i s/a/b/ x.go": "", "cat a b": "", "cat x | grep y": "", "cat > x": "", "cat *.go": "", "ls x": "",
+		"rm x": "", "cat": "",
 	} {
 		args, _ := json.Marshal(map[string]string{"command": command})
 		p := chat.Part{Kind: chat.Call, Name: "Bash", Args: args}

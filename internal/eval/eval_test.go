@@ -68,9 +68,12 @@ func TestLocomo(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	want := []Question{
-		{ID: "qa0", Kind: "single-hop", Text: "What is Ann's parrot called?", Evidence: []string{"D1:1"}, Answer: "Captain Flint"},
-		{ID: "qa1", Kind: "multi-hop", Text: "What did Ben sell?", Evidence: []string{"D2:1", "D2:2"}, Answer: "1500000"},
-		{ID: "qa2", Kind: "adversarial", Text: "What did Ann sell?", Evidence: []string{"D2:1"}, Aside: true, Unanswerable: true},
+		{ID: "qa0", Kind: "single-hop", Text: "What is Ann's parrot called?", Evidence: []string{"D1:1"},
+			Answer: "Captain Flint"},
+		{ID: "qa1", Kind: "multi-hop", Text: "What did Ben sell?", Evidence: []string{"D2:1", "D2:2"},
+			Answer: "1500000"},
+		{ID: "qa2", Kind: "adversarial", Text: "What did Ann sell?", Evidence: []string{"D2:1"}, Aside: true,
+			Unanswerable: true},
 		{ID: "qa3", Kind: "open-domain", Text: "Who knows?"},
 		{ID: "qa4", Kind: "temporal", Text: "Where?", Evidence: []string{}},
 	}
@@ -109,7 +112,8 @@ func TestBeam(t *testing.T) {
 		t.Fatalf("%+v", set.Conversations)
 	}
 	for _, q := range set.Conversations[0].Questions {
-		if q.Unanswerable != (q.Kind == "abstention") || q.Kind == "knowledge_update" && q.Answer != "On the roof." || q.Kind == "temporal_reasoning" && q.Answer != "12" {
+		if q.Unanswerable != (q.Kind == "abstention") || q.Kind == "knowledge_update" && q.Answer != "On the roof." ||
+			q.Kind == "temporal_reasoning" && q.Answer != "12" {
 			t.Errorf("%+v", q)
 		}
 	}
@@ -128,7 +132,8 @@ func TestBeam(t *testing.T) {
 			continue
 		}
 		found = true
-		if !cmp.Equal(d.Evidence, []string{"0", "1"}) || !cmp.Equal(d.Included, []string{"0"}) || !cmp.Equal(d.IncludedPart, []string{"0", "1"}) {
+		if !cmp.Equal(d.Evidence, []string{"0", "1"}) || !cmp.Equal(d.Included, []string{"0"}) ||
+			!cmp.Equal(d.IncludedPart, []string{"0", "1"}) {
 			t.Errorf("a part is no whole: %+v", d)
 		}
 		if strings.Contains(d.Context, "->->") {
@@ -143,11 +148,13 @@ func TestBeam(t *testing.T) {
 func genericSet(t *testing.T) string {
 	var lines strings.Builder
 	for i := range 40 {
-		fmt.Fprintf(&lines, `{"conversation":"c1","ref":"u%d","time":"2024-05-01T10:%02d:00Z","role":"user","text":"Remark number %d about nothing in particular."}`+"\n", i, i, i)
+		fmt.Fprintf(&lines,
+			`{"conversation":"c1","ref":"u%d","time":"2024-05-01T10:%02d:00Z","role":"user","text":"Remark number %d about nothing in particular."}`+"\n", i, i, i)
 	}
 	lines.WriteString(`{"conversation":"c1","ref":"key","time":"2024-05-02T10:00:00Z","text":"The spare key hangs behind the fuse box."}` + "\n")
 	for i := range 20 {
-		fmt.Fprintf(&lines, `{"conversation":"c1","ref":"v%d","time":"2024-05-03T10:%02d:00Z","role":"user","text":"More talk, number %d, on and on it goes."}`+"\n", i, i, i)
+		fmt.Fprintf(&lines,
+			`{"conversation":"c1","ref":"v%d","time":"2024-05-03T10:%02d:00Z","role":"user","text":"More talk, number %d, on and on it goes."}`+"\n", i, i, i)
 	}
 	return write(t, t.TempDir(), map[string]string{
 		"talk.jsonl":      lines.String(),
@@ -237,15 +244,20 @@ func TestNothingCountsTwice(t *testing.T) {
 func TestInputThatIsNoSet(t *testing.T) {
 	dir := write(t, t.TempDir(), map[string]string{
 		"a.json": "{", "empty/x.txt": "",
-		"g/talk.jsonl": `{"conversation":"c1","ref":"u1","text":"hello there everybody"}`, "g/questions.jsonl": `{"conversation":"other"}`,
-		"h/talk.jsonl": `{"conversation":"c1","ref":"u1","text":"hello there everybody"}`,
-		"i/talk.jsonl": `{"conversation":"c1","ref":"u1","text":"hello there everybody"}`, "i/questions.jsonl": `{"question":"Who?","evidence":["u1","u2"]}`,
-		"k/talk.jsonl": `{"conversation":"c1","ref":"u1","text":"hello there everybody"}`, "k/questions.jsonl": `{"question":"Who?","kind":"all","evidence":["u1"]}`,
+		"g/talk.jsonl":      `{"conversation":"c1","ref":"u1","text":"hello there everybody"}`,
+		"g/questions.jsonl": `{"conversation":"other"}`,
+		"h/talk.jsonl":      `{"conversation":"c1","ref":"u1","text":"hello there everybody"}`,
+		"i/talk.jsonl":      `{"conversation":"c1","ref":"u1","text":"hello there everybody"}`,
+		"i/questions.jsonl": `{"question":"Who?","evidence":["u1","u2"]}`,
+		"k/talk.jsonl":      `{"conversation":"c1","ref":"u1","text":"hello there everybody"}`,
+		"k/questions.jsonl": `{"question":"Who?","kind":"all","evidence":["u1"]}`,
 	})
 	for _, c := range []struct{ format, path string }{
-		{"locomo", "a.json"}, {"locomo", "none.json"}, {"beam", "empty"}, {"beam", "a.json"}, {"generic", "g"}, {"generic", "h"}, {"generic", "i"}, {"generic", "k"}, {"frob", "a.json"},
+		{"locomo", "a.json"}, {"locomo", "none.json"}, {"beam", "empty"}, {"beam", "a.json"}, {"generic", "g"},
+		{"generic", "h"}, {"generic", "i"}, {"generic", "k"}, {"frob", "a.json"},
 	} {
-		if _, err := Load(t.Context(), c.format, []string{filepath.Join(dir, c.path)}); !errors.Is(err, ErrInput) && !errors.Is(err, ErrOption) {
+		if _, err := Load(t.Context(), c.format, []string{filepath.Join(dir, c.path)}); !errors.Is(err, ErrInput) &&
+			!errors.Is(err, ErrOption) {
 			t.Errorf("%s %s: %v", c.format, c.path, err)
 		}
 	}
@@ -258,7 +270,8 @@ func TestInputThatIsNoSet(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	if _, err := Run(t.Context(), set, Options{Budgets: []int{9}, Policies: []string{"frob"}}); !errors.Is(err, ErrOption) {
+	if _, err := Run(t.Context(), set, Options{Budgets: []int{9}, Policies: []string{"frob"}}); !errors.Is(err,
+		ErrOption) {
 		t.Errorf("policy: %v", err)
 	}
 	if _, err := Run(t.Context(), set, Options{Budgets: []int{9}, Policies: []string{"hybrid"}}); err == nil {

@@ -43,7 +43,8 @@ func TestMeaningIsFoundInOtherWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		var details bytes.Buffer
-		if _, err := Run(t.Context(), set, Options{Budgets: []int{512, 2048}, Policies: []string{"hybrid"}, Model: model, Details: &details}); err != nil {
+		if _, err := Run(t.Context(), set, Options{Budgets: []int{512, 2048}, Policies: []string{"hybrid"},
+			Model: model, Details: &details}); err != nil {
 			t.Fatal(err)
 		}
 		// Counted are queries, and those with what each kind is counted for.
@@ -58,7 +59,8 @@ func TestMeaningIsFoundInOtherWords(t *testing.T) {
 				continue
 			}
 			asked[d.Kind]++
-			if kind == "unrelated question" && d.Tokens > 0 || kind == "unrelated statement" && d.Tokens > 512 || d.found() {
+			if kind == "unrelated question" && d.Tokens > 0 || kind == "unrelated statement" && d.Tokens > 512 ||
+				d.found() {
 				counted[d.Kind]++
 			}
 		}

@@ -10,12 +10,16 @@ import (
 func TestConversationsTogetherAreOneHaystack(t *testing.T) {
 	conversation := func(name, text string) Conversation {
 		return Conversation{
-			Name:      name,
-			Messages:  []recall.Message{{Conversation: name, Block: "1", Ref: "u1", Session: "s", Role: "user", Text: text}},
-			Questions: []Question{{ID: "q1", Kind: "k", Text: "What is the parrot of " + name + " called?", Evidence: []string{"u1"}}},
+			Name: name,
+			Messages: []recall.Message{{Conversation: name, Block: "1", Ref: "u1", Session: "s", Role: "user",
+				Text: text}},
+			Questions: []Question{{ID: "q1", Kind: "k", Text: "What is the parrot of " + name + " called?",
+				Evidence: []string{"u1"}}},
 		}
 	}
-	set := &Set{Format: "generic", Conversations: []Conversation{conversation("ann", "My parrot is called Captain Flint."), conversation("ben", "I call my parrot Silver, after the cook.")}}
+	set := &Set{Format: "generic",
+		Conversations: []Conversation{conversation("ann", "My parrot is called Captain Flint."),
+			conversation("ben", "I call my parrot Silver, after the cook.")}}
 	all, err := set.Together()
 	if err != nil || len(all.Conversations) != 1 {
 		t.Fatal(all, err)
@@ -24,7 +28,8 @@ func TestConversationsTogetherAreOneHaystack(t *testing.T) {
 	if unknown := c.known(); len(unknown) > 0 || len(c.Messages) != 2 || len(c.Questions) != 2 {
 		t.Fatalf("%d messages, %d questions, unknown %v", len(c.Messages), len(c.Questions), unknown)
 	}
-	if c.Questions[1].Evidence[0] != "ben/u1" || c.Messages[1].Ref != "ben/u1" || c.Messages[1].Session == c.Messages[0].Session {
+	if c.Questions[1].Evidence[0] != "ben/u1" || c.Messages[1].Ref != "ben/u1" ||
+		c.Messages[1].Session == c.Messages[0].Session {
 		t.Errorf("%+v", c)
 	}
 	if set.Conversations[1].Questions[0].Evidence[0] != "u1" {

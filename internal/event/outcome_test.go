@@ -9,7 +9,8 @@ import (
 // What earlier versions recorded of a call is the text of its error.
 func TestOutcomesOfEarlierRecords(t *testing.T) {
 	for text, want := range map[string]event.Outcome{
-		"": event.OutcomeWhole, "the client left": event.OutcomeLeft, "the client left: it has enough": event.OutcomeLeft,
+		"": event.OutcomeWhole, "the client left": event.OutcomeLeft,
+		"the client left: it has enough":   event.OutcomeLeft,
 		"the answer has no complete reply": event.OutcomeCutOff, "status 500: overloaded": event.OutcomeFailed,
 	} {
 		got := event.OutcomeOf(text)

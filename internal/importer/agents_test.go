@@ -68,7 +68,8 @@ func TestExportsAreImported(t *testing.T) {
 			r := h.importing(importer.Options{}, path)
 			h.same([]string{test.conversation}, h.names())
 			h.same(test.want, h.words(test.conversation))
-			h.same([]string{test.format, test.project}, []string{string(r.Conversations[0].Format), r.Conversations[0].Project})
+			h.same([]string{test.format, test.project},
+				[]string{string(r.Conversations[0].Format), r.Conversations[0].Project})
 			h.same(0, r.Broken)
 			h.same(0, h.importing(importer.Options{}, path).New)
 			file, err := os.ReadFile(path)
@@ -101,11 +102,17 @@ func TestRepliesThatWereMadeAgainAreBranches(t *testing.T) {
 // have no ids; earlier ones of ChatGPT do not name the reply that was shown last.
 func TestEarlierExportsAreImported(t *testing.T) {
 	h := newHistory(t)
-	h.importing(importer.Options{}, h.file("claude.json", `[{"uuid":"c","name":"","chat_messages":[{"uuid":"1","sender":"human","text":"one","created_at":"2024-01-01T00:00:01Z"},
+	h.importing(importer.Options{},
+		h.file("claude.json",
+			`[{"uuid":"c","name":"","chat_messages":[{"uuid":"1","sender":"human","text":"one","created_at":"2024-01-01T00:00:01Z"},
 {"uuid":"2","sender":"assistant","content":[{"type":"tool_use","name":"a","input":{}},{"type":"tool_result","name":"a","content":[]},{"type":"tool_use","name":"a","input":{}},{"type":"tool_result","name":"a","content":[{"text":"x"}],"is_error":true}]},{"uuid":"3","sender":"human","text":"three"}]}]`))
 	h.same([]string{"one", "three"}, h.spoken("c"))
 	h.pairs("c", 2, 1)
-	h.importing(importer.Options{}, h.file("chatgpt.json", strings.Replace(chatGPT("b", map[string]node{"a": {Message: said("one")}, "b": {Parent: "a", Message: said("two")}}), `"conversation_id":"c","current_node":"b"`, `"id":"g","title":"t"`, 1)))
+	h.importing(importer.Options{},
+		h.file("chatgpt.json",
+			strings.Replace(chatGPT("b", map[string]node{"a": {Message: said("one")},
+				"b": {Parent: "a", Message: said("two")}}), `"conversation_id":"c","current_node":"b"`,
+				`"id":"g","title":"t"`, 1)))
 	h.same([]string{"one", "two"}, h.spoken("g"))
 }
 
@@ -115,12 +122,16 @@ func TestRepliesThatGrowAreBranches(t *testing.T) {
 	openCode := func(parts ...string) string {
 		return `{"info":{"id":"ses_1","directory":"/x"},"messages":[{"info":{"id":"m1","role":"user"},"parts":[{"type":"text","text":"one"}]},{"info":{"id":"m2","role":"assistant"},"parts":[` + strings.Join(parts, ",") + `]}]}`
 	}
-	text, call := `{"type":"text","text":"two"}`, `{"type":"tool","callID":"c","tool":"ls","state":{"status":"running","input":{}}}`
+	text, call := `{"type":"text","text":"two"}`,
+		`{"type":"tool","callID":"c","tool":"ls","state":{"status":"running","input":{}}}`
 	done := strings.Replace(call, `"running",`, `"completed","output":"a",`, 1)
-	gemini := geminiHead + geminiLine("1", "user", "one") + `{"id":"2","type":"gemini","content":"two","toolCalls":[` + "%s]}\n"
+	gemini := geminiHead + geminiLine("1", "user", "one") + `{"id":"2","type":"gemini","content":"two","toolCalls":[` +
+		"%s]}\n"
 	for name, files := range map[string][]string{
 		"ses_1": {openCode(text), openCode(text, call), openCode(text, done)},
-		"g":     {fmt.Sprintf(gemini, ""), fmt.Sprintf(gemini, `{"id":"c","name":"ls","args":{}}`), fmt.Sprintf(gemini, `{"id":"c","name":"ls","args":{},"result":[{"functionResponse":{"id":"c","response":{"output":"a"}}}]}`)},
+		"g": {fmt.Sprintf(gemini, ""), fmt.Sprintf(gemini, `{"id":"c","name":"ls","args":{}}`),
+			fmt.Sprintf(gemini,
+				`{"id":"c","name":"ls","args":{},"result":[{"functionResponse":{"id":"c","response":{"output":"a"}}}]}`)},
 	} {
 		h := newHistory(t)
 		for _, content := range files {
@@ -135,9 +146,12 @@ func TestRepliesThatGrowAreBranches(t *testing.T) {
 // opencode keeps messages and parts in files of their own.
 func TestTheStorageOfOpenCodeIsImported(t *testing.T) {
 	h := newHistory(t)
-	session := h.file("storage/session/global/ses_1.json", `{"id":"ses_1","projectID":"global","directory":"/src","title":"x","time":{"created":1767225600000}}`)
-	h.file("storage/message/ses_1/msg_1.json", `{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1767225601000}}`)
-	h.file("storage/message/ses_1/msg_2.json", `{"id":"msg_2","sessionID":"ses_1","role":"assistant","time":{"created":1767225602000}}`)
+	session := h.file("storage/session/global/ses_1.json",
+		`{"id":"ses_1","projectID":"global","directory":"/src","title":"x","time":{"created":1767225600000}}`)
+	h.file("storage/message/ses_1/msg_1.json",
+		`{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1767225601000}}`)
+	h.file("storage/message/ses_1/msg_2.json",
+		`{"id":"msg_2","sessionID":"ses_1","role":"assistant","time":{"created":1767225602000}}`)
 	h.file("storage/part/msg_1/prt_1.json", `{"id":"prt_1","messageID":"msg_1","type":"text","text":"hello"}`)
 	h.file("storage/part/msg_2/prt_1.json", `{"id":"prt_2","messageID":"msg_2","type":"text","text":"good"}`)
 	h.file("storage/part/msg_2/prt_2.json", `{"id":"prt_3","messageID":"msg_2","type":"text","text":"day"}`)

@@ -37,7 +37,8 @@ func (h *history) earlier(path string) *importer.Report {
 // SPEC D1: the same content is stored once, also if an earlier version of the program parsed
 // it differently.
 func TestImportingAfterAnUpgradeAddsNothing(t *testing.T) {
-	for _, file := range []string{"chatgpt.json", "claude-ai.json", "gemini-cli.json", "gemini-cli/chats/session.jsonl", "opencode.json", ".aider.chat.history.md"} {
+	for _, file := range []string{"chatgpt.json", "claude-ai.json", "gemini-cli.json", "gemini-cli/chats/session.jsonl",
+		"opencode.json", ".aider.chat.history.md"} {
 		t.Run(file, func(t *testing.T) {
 			h := newHistory(t)
 			path := filepath.Join("testdata", filepath.FromSlash(file))
@@ -67,7 +68,8 @@ func TestFilesThatGrewSinceAnUpgradeAddWhatIsNew(t *testing.T) {
 	h.same(2, h.importing(importer.Options{}, path).New)
 	h.same(strings.Fields(strings.Repeat("yes Done. ", 3)), h.spoken("a 2024-05-01 10:00:00"))
 
-	nodes := map[string]node{"a": {Message: said("one")}, "b": {Parent: "a", Message: said("two")}, "c": {Parent: "a", Message: said("three")}}
+	nodes := map[string]node{"a": {Message: said("one")}, "b": {Parent: "a", Message: said("two")},
+		"c": {Parent: "a", Message: said("three")}}
 	path = h.file("chatgpt.json", chatGPT("c", nodes))
 	h.same(3, h.earlier(path).New)
 	nodes["d"], nodes["e"] = node{Parent: "b", Message: said("four")}, node{Parent: "c", Message: said("five")}

@@ -21,9 +21,11 @@ func (e *endless) Read(p []byte) (int, error) {
 // An element is refused before more of it is in memory than a store accepts.
 func TestElementsThatAreTooLongAreNotRead(t *testing.T) {
 	SetMaxLine(t, 1<<17)
-	for name, begin := range map[string]string{"list": `[{"a":1},{"b":"` + strings.Repeat("y", 1<<16) + `"},"`, "object": `{"a":"`, "space": `[{"a":1},{"b":2}` + strings.Repeat(" ", 1<<10)} {
+	for name, begin := range map[string]string{"list": `[{"a":1},{"b":"` + strings.Repeat("y", 1<<16) + `"},"`,
+		"object": `{"a":"`, "space": `[{"a":1},{"b":2}` + strings.Repeat(" ", 1<<10)} {
 		tail := &endless{}
-		e := elementsOf(io.MultiReader(strings.NewReader(begin), tail), map[bool]shape{true: whole, false: list}[name == "object"])
+		e := elementsOf(io.MultiReader(strings.NewReader(begin), tail),
+			map[bool]shape{true: whole, false: list}[name == "object"])
 		var err error
 		n := 0
 		for err == nil && n < 10 {

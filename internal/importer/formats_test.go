@@ -51,7 +51,8 @@ func TestManyConversationsInOneFile(t *testing.T) {
 	h := newHistory(t)
 	var b strings.Builder
 	for i := range 2000 {
-		b.WriteString(`{"conversation":"c` + string(rune('a'+i%23)) + `","text":"line ` + strings.Repeat("x", i) + "\"}\n")
+		b.WriteString(`{"conversation":"c` + string(rune('a'+i%23)) + `","text":"line ` + strings.Repeat("x", i) +
+			"\"}\n")
 	}
 	path := h.file("many.jsonl", b.String())
 	h.same(2000, h.importing(importer.Options{}, path).New)
@@ -93,7 +94,8 @@ func TestBodiesOfEveryProtocolAndShape(t *testing.T) {
 		format importer.Format
 		want   []string
 	}{
-		"openai":         {`{"messages":[{"role":"system","content":"s"},{"role":"user","content":"half \ud83d"}]}`, importer.OpenAI, []string{`{"role":"system","content":"s"}`, `{"role":"user","content":"half \ud83d"}`}},
+		"openai": {`{"messages":[{"role":"system","content":"s"},{"role":"user","content":"half \ud83d"}]}`,
+			importer.OpenAI, []string{`{"role":"system","content":"s"}`, `{"role":"user","content":"half \ud83d"}`}},
 		"pretty":         {"{\n \"messages\": [\n  {\n   \"role\": \"user\",\n   \"content\": [\n    {\"type\": \"text\", \"text\": \"x\"}\n   ]\n  }\n ]\n}\n", importer.OpenAI, []string{"{\n   \"role\": \"user\",\n   \"content\": [\n    {\"type\": \"text\", \"text\": \"x\"}\n   ]\n  }"}},
 		"responses":      {`{"model":"gpt-5","instructions":"s","input":[{"role":"user","content":"go"},{"type":"function_call","call_id":"c","name":"ls","arguments":"{}"}]}`, importer.Responses, []string{`{"role":"user","content":"go"}`, `{"type":"function_call","call_id":"c","name":"ls","arguments":"{}"}`}},
 		"plain input":    {`{"model":"gpt-5","input":"go"}`, importer.Responses, []string{`"go"`}},
@@ -161,10 +163,12 @@ func TestBeam(t *testing.T) {
 ]`
 	h.file("beam/100K/7/chat.json", chat)
 	h.file("beam/100K/7/probing_questions.json", `{"abstention":[{"question":"q"}]}`)
-	h.file("beam/500K/7/chat.json", `[{"plan-1": [{"batch_number": 1, "turns": [[{"role": "user", "id": 0, "content": "other"}]]}]}]`)
+	h.file("beam/500K/7/chat.json",
+		`[{"plan-1": [{"batch_number": 1, "turns": [[{"role": "user", "id": 0, "content": "other"}]]}]}]`)
 	h.importing(importer.Options{}, h.dir+"/beam")
 	h.same([]string{"100K/7", "500K/7"}, h.names())
-	h.same([]string{"user 0 2024-03-15T00:00 when?", "assistant 1 2024-03-15T00:00 soon", "user 2 2024-04-01T00:00 now?"}, h.tell("100K/7"))
+	h.same([]string{"user 0 2024-03-15T00:00 when?", "assistant 1 2024-03-15T00:00 soon",
+		"user 2 2024-04-01T00:00 now?"}, h.tell("100K/7"))
 	h.importing(importer.Options{}, h.dir+"/beam/100K")
 	h.same([]string{"100K/7", "500K/7", "7"}, h.names())
 }
@@ -185,7 +189,8 @@ func TestNamesThatClashGetTheFolderAbove(t *testing.T) {
 func TestQwenCodeIsRecognisedBehindItsFirstLine(t *testing.T) {
 	h := newHistory(t)
 	note := `{"uuid":"0","sessionId":"q","cwd":"/x","type":"system","subtype":"note"}` + "\n"
-	qwen := `{"uuid":"1","sessionId":"q","cwd":"/x","type":"user","message":{"role":"user","parts":[{"text":"hi"}]}}` + "\n"
+	qwen := `{"uuid":"1","sessionId":"q","cwd":"/x","type":"user","message":{"role":"user","parts":[{"text":"hi"}]}}` +
+		"\n"
 	h.same(importer.QwenCode, h.importing(importer.Options{}, h.file("q.jsonl", note+qwen)).Conversations[0].Format)
 	h.same([]string{"hi"}, h.spoken("q"))
 	for _, text := range []string{session, note, session + qwen} {
@@ -194,7 +199,8 @@ func TestQwenCodeIsRecognisedBehindItsFirstLine(t *testing.T) {
 }
 
 func TestParseFormat(t *testing.T) {
-	for _, name := range []string{"auto", "", "claude-code", "openai", "anthropic", "responses", "generic", "locomo", "beam"} {
+	for _, name := range []string{"auto", "", "claude-code", "openai", "anthropic", "responses", "generic", "locomo",
+		"beam"} {
 		if _, err := importer.ParseFormat(name); err != nil {
 			t.Error(err)
 		}

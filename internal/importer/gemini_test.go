@@ -33,7 +33,8 @@ func (h *history) branches(conversation string) (lengths []int64) {
 // begins anew.
 func TestGoingBackInGeminiCLIIsABranch(t *testing.T) {
 	h := newHistory(t)
-	log := geminiHead + geminiLine("1", "user", "one") + geminiLine("2", "gemini", "two") + geminiLine("3", "user", "three") + `{"$rewindTo":"2"}` + "\n" + geminiLine("4", "gemini", "four")
+	log := geminiHead + geminiLine("1", "user", "one") + geminiLine("2", "gemini", "two") + geminiLine("3", "user",
+		"three") + `{"$rewindTo":"2"}` + "\n" + geminiLine("4", "gemini", "four")
 	path := h.file("s.jsonl", log)
 	h.importing(importer.Options{}, path)
 	h.same([]string{"one", "four"}, h.spoken("g"))
@@ -49,7 +50,8 @@ func TestGoingBackInGeminiCLIIsABranch(t *testing.T) {
 func TestACompressedSessionOfGeminiCLIKeepsEverything(t *testing.T) {
 	h := newHistory(t)
 	list := func(lines ...string) string {
-		return `{"$set":{"messages":[` + strings.ReplaceAll(strings.TrimSpace(strings.Join(lines, "")), "\n", ",") + `]}}` + "\n"
+		return `{"$set":{"messages":[` + strings.ReplaceAll(strings.TrimSpace(strings.Join(lines, "")), "\n", ",") +
+			`]}}` + "\n"
 	}
 	cut := strings.Replace(geminiLine("2", "gemini", "(cut)"), "00:00:01", "00:09:00", 1)
 	h.importing(importer.Options{}, h.file("s.jsonl", geminiHead+
@@ -80,12 +82,15 @@ func TestUnusualMessagesOfGeminiCLIAreImportedWhole(t *testing.T) {
 	}{
 		"a call without an id": {`{"id":"1","type":"gemini","content":[{"text":"I look."},{"functionCall":{"name":"ls","args":{}}}],"toolCalls":[{"name":"ls","args":{},"result":[{"functionResponse":{"name":"ls","response":{"output":"a"}}}]}]}`, []string{"I look."}},
 		"a result in the next message": {`{"id":"1","type":"gemini","content":"I look.","toolCalls":[{"id":"c1","name":"ls","args":{},"result":[]}]}
-{"id":"2","type":"user","content":[{"functionResponse":{"id":"c1","name":"ls","response":{"output":"a"}}}]}`, []string{"I look."}},
+{"id":"2","type":"user","content":[{"functionResponse":{"id":"c1","name":"ls","response":{"output":"a"}}}]}`,
+			[]string{"I look."}},
 		"one without an id": {`{"id":"1","type":"gemini","content":"I look.","toolCalls":[{"name":"ls","args":{},"result":[]}]}
-{"id":"2","type":"user","content":[{"functionResponse":{"name":"ls","response":{"output":"a"}}}]}`, []string{"I look."}},
+{"id":"2","type":"user","content":[{"functionResponse":{"name":"ls","response":{"output":"a"}}}]}`,
+			[]string{"I look."}},
 		"one part": {`{"id":"1","type":"user","content":{"text":"Look."}}
 {"id":"2","type":"gemini","content":{"functionCall":{"id":"c1","name":"ls","args":{}}}}
-{"id":"3","type":"user","content":{"functionResponse":{"id":"c1","name":"ls","response":{"output":"a"}}}}`, []string{"Look."}},
+{"id":"3","type":"user","content":{"functionResponse":{"id":"c1","name":"ls","response":{"output":"a"}}}}`,
+			[]string{"Look."}},
 		"one result": {`{"id":"1","type":"gemini","content":"","toolCalls":[{"id":"c1","name":"ls","args":{},"result":{"functionResponse":{"id":"c1","response":{"output":"a"}}}}]}
 {"id":"2","type":"user","content":{"functionResponse":{"id":"c1","name":"ls","response":{"output":"a"}}}}`, nil},
 	} {
@@ -101,7 +106,8 @@ func TestUnusualMessagesOfGeminiCLIAreImportedWhole(t *testing.T) {
 // The log of a session is read as far as it goes.
 func TestABrokenLogOfGeminiCLIIsReadAsFarAsItGoes(t *testing.T) {
 	h := newHistory(t)
-	r := h.importing(importer.Options{}, h.file("s.jsonl", geminiHead+geminiLine("1", "user", "one")+"{\"id\":\n"+`{"$rewindTo":7}`+"\n"+`{"$set":[]}`+"\n"+`{"id":7}`+"\n"+geminiLine("2", "gemini", "two")+`{"id":"3","ty`))
+	r := h.importing(importer.Options{}, h.file("s.jsonl", geminiHead+geminiLine("1", "user", "one")+"{\"id\":\n"+
+		`{"$rewindTo":7}`+"\n"+`{"$set":[]}`+"\n"+`{"id":7}`+"\n"+geminiLine("2", "gemini", "two")+`{"id":"3","ty`))
 	h.same(2, r.Broken)
 	h.same([]string{"one", "two"}, h.spoken("g"))
 }
@@ -126,7 +132,10 @@ func TestALogOfGeminiCLIThatIsTooLongIsReadUpToThere(t *testing.T) {
 // another agent.
 func TestListsOfInputsAreLeftOut(t *testing.T) {
 	h := newHistory(t)
-	_, err := importer.Check(t.Context(), []string{h.file("logs.json", `[{"sessionId":"g","messageId":0,"type":"user","message":"one","timestamp":"2026-01-01T00:00:00Z"}]`)}, importer.Options{})
+	_, err := importer.Check(t.Context(),
+		[]string{h.file("logs.json",
+			`[{"sessionId":"g","messageId":0,"type":"user","message":"one","timestamp":"2026-01-01T00:00:00Z"}]`)},
+		importer.Options{})
 	if err == nil || !strings.Contains(err.Error(), "no known format") {
 		t.Error(err)
 	}
@@ -142,7 +151,8 @@ func TestLinksBesideASessionAreNotFollowed(t *testing.T) {
 	}
 	h.same("", h.importing(importer.Options{}, path).Conversations[0].Project)
 	h.file("about.json", `{"cwd":"/a/secret"}`)
-	session := h.file("sessions/c/c.messages.json", `{"sessionId":"c","agent":"lead","messages":[{"role":"user","content":"hi"}]}`)
+	session := h.file("sessions/c/c.messages.json",
+		`{"sessionId":"c","agent":"lead","messages":[{"role":"user","content":"hi"}]}`)
 	if err := os.Symlink("../../about.json", filepath.Join(h.dir, "sessions/c/c.json")); err != nil {
 		t.Skip(err)
 	}

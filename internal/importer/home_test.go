@@ -38,14 +38,16 @@ func (h *history) asCalls(conversation string) (out []timeline.Message) {
 			case chat.Text:
 				text += p.Text.String()
 			case chat.Call:
-				calls = append(calls, map[string]any{"id": p.ID, "type": "function", "function": map[string]any{"name": p.Name, "arguments": p.Arguments()}})
+				calls = append(calls, map[string]any{"id": p.ID, "type": "function",
+					"function": map[string]any{"name": p.Name, "arguments": p.Arguments()}})
 			case chat.Result:
 				results = append(results, result{p.ID, p.Text.String()})
 			}
 		}
 		switch {
 		case c.Role == chat.User && text != "":
-			add("user", e.Time, map[string]any{"role": "user", "content": "<current_datetime>now</current_datetime>\n" + text})
+			add("user", e.Time, map[string]any{"role": "user", "content": "<current_datetime>now</current_datetime>\n" +
+				text})
 		case len(calls) > 0:
 			add("assistant", e.Time, map[string]any{"role": "assistant", "content": text, "tool_calls": calls})
 		case c.Role == chat.Assistant && text != "":
@@ -116,7 +118,8 @@ func TestRecordedSessionsStayTheMainLine(t *testing.T) {
 					first := h.importing(importer.Options{}, path)
 					h.same([]string{name}, h.names())
 					h.same(head, h.headOf(name))
-					if len(first.Conversations) != 1 || !first.Conversations[0].Recorded || first.Conversations[0].Name != name {
+					if len(first.Conversations) != 1 || !first.Conversations[0].Recorded ||
+						first.Conversations[0].Name != name {
 						t.Errorf("it reports %+v", first.Conversations)
 					}
 					head = h.record(name, head, calls[n])
@@ -169,7 +172,8 @@ func TestTheTitleOfASessionIsNotItsHome(t *testing.T) {
 	other.importing(importer.Options{}, path)
 	calls := other.asCalls(own)
 	h := newHistory(t)
-	title := h.record(own, timeline.Place{}, sent(t, []byte(`{"role":"user","content":"Generate a title for this conversation:"}`), "user", calls[0].Time))
+	title := h.record(own, timeline.Place{},
+		sent(t, []byte(`{"role":"user","content":"Generate a title for this conversation:"}`), "user", calls[0].Time))
 	head := h.record(own+"~2", timeline.Place{}, calls...)
 	h.importing(importer.Options{}, path)
 	h.same([]string{own, own + "~2"}, h.names())
@@ -188,7 +192,8 @@ func TestOtherSessionsAreNoHome(t *testing.T) {
 	other := newHistory(t)
 	other.importing(importer.Options{}, path)
 	calls := other.asCalls(own)
-	task := sent(t, []byte(`{"role":"user","content":"Write a poem about the sea, and nothing else."}`), "user", calls[0].Time)
+	task := sent(t, []byte(`{"role":"user","content":"Write a poem about the sea, and nothing else."}`), "user",
+		calls[0].Time)
 	var replies, late []timeline.Message
 	for _, m := range calls {
 		if m.Role != "user" {

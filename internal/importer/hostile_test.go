@@ -25,7 +25,8 @@ func chatGPT(current string, mapping map[string]node) string {
 }
 
 func said(text string) any {
-	return map[string]any{"id": text, "author": map[string]any{"role": "user"}, "content": map[string]any{"content_type": "text", "parts": []string{text}}}
+	return map[string]any{"id": text, "author": map[string]any{"role": "user"},
+		"content": map[string]any{"content_type": "text", "parts": []string{text}}}
 }
 
 // A path that leads back to itself ends there, and each message is on it once.
@@ -51,9 +52,11 @@ func claudeAI(current string, messages ...string) string {
 	var list []any
 	for i, m := range messages {
 		id, parent, _ := strings.Cut(m, " ")
-		list = append(list, map[string]any{"uuid": id, "parent_message_uuid": parent, "sender": "human", "text": fmt.Sprint(i + 1)})
+		list = append(list, map[string]any{"uuid": id, "parent_message_uuid": parent, "sender": "human",
+			"text": fmt.Sprint(i + 1)})
 	}
-	text, _ := json.Marshal([]any{map[string]any{"uuid": "c", "current_leaf_message_uuid": current, "chat_messages": list}})
+	text, _ := json.Marshal([]any{map[string]any{"uuid": "c", "current_leaf_message_uuid": current,
+		"chat_messages": list}})
 	return string(text)
 }
 
@@ -74,9 +77,11 @@ func TestMessagesOfAnExportAreNeverLost(t *testing.T) {
 		"parents behind":           {claudeAI("", "a c", "b ?", "c b"), []string{"2", "3", "1"}, []int64{3}, 3},
 		"the same id":              {claudeAI("", "a 0", "a 0", "b a"), []string{"1", "3"}, []int64{2, 1}, 3},
 		"ids like those of others": {claudeAI("#2", "#1 0", " #1", "#2 #1"), []string{"1", "3"}, []int64{2, 2}, 3},
-		"a cycle in ChatGPT": {chatGPT("a", map[string]node{"a": {Message: said("1")}, "b": {Parent: "c", Message: said("2")}, "c": {Parent: "b", Message: said("3")}}),
+		"a cycle in ChatGPT": {chatGPT("a", map[string]node{"a": {Message: said("1")},
+			"b": {Parent: "c", Message: said("2")}, "c": {Parent: "b", Message: said("3")}}),
 			[]string{"1"}, []int64{1, 2}, 3},
-		"no id in ChatGPT": {chatGPT("a", map[string]node{"": {Message: said("1")}, "a": {Message: said("2")}}), []string{"2"}, []int64{1, 1}, 2},
+		"no id in ChatGPT": {chatGPT("a", map[string]node{"": {Message: said("1")}, "a": {Message: said("2")}}),
+			[]string{"2"}, []int64{1, 1}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHistory(t)
@@ -131,9 +136,11 @@ func TestChatsOfAiderAreImportedWhateverTheirNames(t *testing.T) {
 	importer.SetMaxLine(t, 8<<10)
 	for _, name := range []string{strings.Repeat("x", 5000), "a\x00b", "\xff\xfe", ""} {
 		h := newHistory(t)
-		path := h.file("work/.aider.chat.history.md", "# aider chat started at "+name+"\n#### hi  \n"+strings.Repeat("hello\n", 2000)+"#### bye  \n")
+		path := h.file("work/.aider.chat.history.md", "# aider chat started at "+name+"\n#### hi  \n"+
+			strings.Repeat("hello\n", 2000)+"#### bye  \n")
 		r := h.importing(importer.Options{}, path)
-		if len(r.Conversations) != 1 || !strings.HasPrefix(r.Conversations[0].Name, "work") || r.Broken > 0 || r.New != 4 {
+		if len(r.Conversations) != 1 || !strings.HasPrefix(r.Conversations[0].Name, "work") || r.Broken > 0 ||
+			r.New != 4 {
 			t.Errorf("%.20q: %+v", name, r)
 		}
 		if r := h.importing(importer.Options{}, path); r.New != 0 {
@@ -145,7 +152,8 @@ func TestChatsOfAiderAreImportedWhateverTheirNames(t *testing.T) {
 // A conversation that is called after a very long path has the end of it as its name.
 func TestLongPathsNameConversations(t *testing.T) {
 	h := newHistory(t)
-	path := h.file(strings.Repeat(strings.Repeat("é", 100)+"/", 8)+"body.json", `{"messages":[{"role":"user","content":"a"}]}`)
+	path := h.file(strings.Repeat(strings.Repeat("é", 100)+"/", 8)+"body.json",
+		`{"messages":[{"role":"user","content":"a"}]}`)
 	r := h.importing(importer.Options{}, h.dir)
 	if name := r.Conversations[0].Name; len(name) > timeline.MaxName || !strings.HasSuffix(name, "é/body") {
 		t.Errorf("%d bytes for %s: %q", len(name), path, name)
@@ -166,10 +174,12 @@ func TestStorageOfOpenCodeIsNotLeft(t *testing.T) {
 	if err := os.Symlink(filepath.Join(h.dir, "secret"), filepath.Join(h.dir, "storage/message/ses_link")); err != nil {
 		t.Skip(err)
 	}
-	if err := os.Symlink(filepath.Join(h.dir, "secret/msg_1.json"), filepath.Join(h.dir, "storage/message/ses_ok/msg_9.json")); err != nil {
+	if err := os.Symlink(filepath.Join(h.dir, "secret/msg_1.json"),
+		filepath.Join(h.dir, "storage/message/ses_ok/msg_9.json")); err != nil {
 		t.Skip(err)
 	}
-	for i, id := range []string{"ses_link", "ses_ok", "..", ".", "ses_/../..", "ses_\x00", "ses_" + strings.Repeat("n", 500)} {
+	for i, id := range []string{"ses_link", "ses_ok", "..", ".", "ses_/../..", "ses_\x00",
+		"ses_" + strings.Repeat("n", 500)} {
 		text, _ := json.Marshal(map[string]string{"id": id, "directory": "/x"})
 		path := h.file(fmt.Sprintf("storage/session/p/%d.json", i), string(text))
 		r := h.importing(importer.Options{Format: importer.OpenCode}, path)
@@ -191,7 +201,8 @@ func TestALinkToAFolderIsImported(t *testing.T) {
 	h := newHistory(t)
 	h.file("real/s.jsonl", geminiHead+geminiLine("1", "user", "one"))
 	h.file("other/s.jsonl", strings.Replace(geminiHead, `"g"`, `"other"`, 1)+geminiLine("1", "user", "two"))
-	for link, to := range map[string]string{"link": "real", "real/below": "../other", "real/file.jsonl": "../other/s.jsonl"} {
+	for link, to := range map[string]string{"link": "real", "real/below": "../other",
+		"real/file.jsonl": "../other/s.jsonl"} {
 		if err := os.Symlink(to, filepath.Join(h.dir, link)); err != nil {
 			t.Skip(err)
 		}

@@ -56,7 +56,8 @@ func (h *history) importing(o importer.Options, paths ...string) *importer.Repor
 
 func (h *history) verify() {
 	h.t.Helper()
-	if err := h.store.Verify(context.Background(), func(p timeline.Problem) { h.t.Errorf("the store: %+v", p) }); err != nil {
+	if err := h.store.Verify(context.Background(),
+		func(p timeline.Problem) { h.t.Errorf("the store: %+v", p) }); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -142,7 +143,8 @@ const session = `{"type":"summary","summary":"A small fix","leafUuid":"u3"}
 func TestASessionIsKeptLineByLine(t *testing.T) {
 	h := newHistory(t)
 	r := h.importing(importer.Options{}, h.file("abc.jsonl", session))
-	h.same([]importer.Conversation{{Name: "s-1", Project: "/src/shop", Format: "claude-code", Messages: 6, New: 6}}, r.Conversations)
+	h.same([]importer.Conversation{{Name: "s-1", Project: "/src/shop", Format: "claude-code", Messages: 6, New: 6}},
+		r.Conversations)
 	h.same(session, h.export("s-1"))
 	got := h.tell("s-1")
 	got[0] = strings.Replace(got[0], h.entries("s-1")[0].Time.Format("2006-01-02T15:04"), "MODIFIED", 1)
@@ -238,7 +240,8 @@ func TestAForkedSessionKeepsItsOwnBytes(t *testing.T) {
 func TestBrokenLinesAreToldAndTheRestIsImported(t *testing.T) {
 	h := newHistory(t)
 	lines := strings.SplitAfter(session, "\n")
-	path := h.file("abc.jsonl", lines[0]+"{\"type\":\"user\n\n"+lines[1]+"[1]\n\"x\"\n"+lines[2]+`{"type":"user","uuid":"u9"`)
+	path := h.file("abc.jsonl", lines[0]+"{\"type\":\"user\n\n"+lines[1]+"[1]\n\"x\"\n"+lines[2]+
+		`{"type":"user","uuid":"u9"`)
 	r := h.importing(importer.Options{}, path)
 	h.same(4, r.Broken)
 	var at []int
@@ -262,7 +265,8 @@ func TestLinesThatAreTooLongAreLeftOut(t *testing.T) {
 	}{
 		"claude-code": {session[:strings.Index(session, "\n")+1], session[strings.Index(session, "\n")+1:], 6},
 		"generic":     {`{"conversation":"s-1","text":"a"}` + "\n", `{"conversation":"s-1","text":"b"}` + "\n", 2},
-		"bodies":      {`{"messages":[{"role":"user","content":"a"}]}` + "\n", `{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}` + "\n", 2},
+		"bodies": {`{"messages":[{"role":"user","content":"a"}]}` + "\n",
+			`{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}` + "\n", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHistory(t)
@@ -290,12 +294,15 @@ func TestOnlyTwentyProblemsAreKept(t *testing.T) {
 
 func TestOddLinesAreKeptAsTheyAre(t *testing.T) {
 	h := newHistory(t)
-	odd := "\ufeff" + `{"type":"user","uuid":"a","sessionId":"s","message":{"role":"user","content":"half \ud83d"}}` + "\r\n" +
-		`{"type":"user","uuid":"b","sessionId":"s","message":{"role":"user","content":"nul \u0000 \u001b[31m"}}` + "\n" +
+	odd := "\ufeff" + `{"type":"user","uuid":"a","sessionId":"s","message":{"role":"user","content":"half \ud83d"}}` +
+		"\r\n" +
+		`{"type":"user","uuid":"b","sessionId":"s","message":{"role":"user","content":"nul \u0000 \u001b[31m"}}` +
+		"\n" +
 		"{\"type\":\"user\",\"uuid\":\"c\",\"sessionId\":\"s\",\"message\":{\"role\":\"user\",\"content\":\"bytes \xff\xfe\"}}\n" +
 		`{"type":"user","uuid":"d\u0000","sessionId":"s","message":{"role":"user","content":7}}` + "\n" +
 		`{"type":"user","type":"user","uuid":"e","sessionId":"s"}` + "\n" +
-		`{"type":"user","uuid":"f","sessionId":"s","message":{"role":"user","content":"` + strings.Repeat("long ", 1<<20) + `"}}` + "\n"
+		`{"type":"user","uuid":"f","sessionId":"s","message":{"role":"user","content":"` +
+		strings.Repeat("long ", 1<<20) + `"}}` + "\n"
 	r := h.importing(importer.Options{}, h.file("abc.jsonl", odd))
 	h.same(0, r.Broken)
 	if got := h.export("s"); got != odd {
@@ -317,7 +324,8 @@ func roles(entries []timeline.Entry) []string {
 func TestASubAgentsFileIsItsOwnConversation(t *testing.T) {
 	h := newHistory(t)
 	h.file("p/s-1.jsonl", session)
-	h.file("p/s-1/subagents/agent-7.jsonl", `{"type":"user","uuid":"x1","sessionId":"s-1","agentId":"7","isSidechain":true,"cwd":"/src/shop","message":{"role":"user","content":"look into it"}}`+"\n")
+	h.file("p/s-1/subagents/agent-7.jsonl",
+		`{"type":"user","uuid":"x1","sessionId":"s-1","agentId":"7","isSidechain":true,"cwd":"/src/shop","message":{"role":"user","content":"look into it"}}`+"\n")
 	h.importing(importer.Options{}, h.dir)
 	h.same([]string{"s-1", "s-1/7"}, h.names())
 	h.same([]string{"user"}, roles(h.entries("s-1/7")))
@@ -346,7 +354,8 @@ func TestNamesAndProjectsCanBeGiven(t *testing.T) {
 func TestAProjectThatIsTooLongIsLeftOut(t *testing.T) {
 	h := newHistory(t)
 	folder := "/" + strings.Repeat("x", timeline.MaxName)
-	h.importing(importer.Options{}, h.file("s-9.jsonl", `{"type":"user","uuid":"u1","sessionId":"s-9","cwd":"`+folder+`","message":{"role":"user","content":"why?"}}`+"\n"))
+	h.importing(importer.Options{}, h.file("s-9.jsonl", `{"type":"user","uuid":"u1","sessionId":"s-9","cwd":"`+folder+
+		`","message":{"role":"user","content":"why?"}}`+"\n"))
 	c, err := h.store.Conversation(context.Background(), timeline.Local, "s-9")
 	if err != nil || c.Project != "" || c.Head.Depth != 1 {
 		t.Errorf("%+v, %v", c, err)
@@ -356,7 +365,8 @@ func TestAProjectThatIsTooLongIsLeftOut(t *testing.T) {
 func TestFoldersAreReadThroughAndStrangersSkipped(t *testing.T) {
 	h := newHistory(t)
 	h.file("in/a/one.jsonl", session)
-	h.file("in/b/body.json", "{\n  \"model\": \"gpt-5\",\n  \"messages\": [\n    {\"role\": \"user\", \"content\": \"hi\"}\n  ]\n}\n")
+	h.file("in/b/body.json",
+		"{\n  \"model\": \"gpt-5\",\n  \"messages\": [\n    {\"role\": \"user\", \"content\": \"hi\"}\n  ]\n}\n")
 	h.file("in/LICENSE", "do as you like")
 	h.file("in/list.json", `[{"a":1}]`)
 	h.file("in/deep.json", `{"prompt":"x"}`)
@@ -374,7 +384,8 @@ func TestFoldersAreReadThroughAndStrangersSkipped(t *testing.T) {
 
 	for _, name := range []string{"in/LICENSE", "in/list.json", "nowhere.json"} {
 		path := filepath.Join(h.dir, filepath.FromSlash(name))
-		if _, err := importer.Import(context.Background(), h.store, []string{path}, importer.Options{}); !errors.Is(err, importer.ErrInput) {
+		if _, err := importer.Import(context.Background(), h.store, []string{path}, importer.Options{}); !errors.Is(err,
+			importer.ErrInput) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

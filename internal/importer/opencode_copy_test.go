@@ -70,7 +70,8 @@ func TestADatabaseThatIsWrittenToIsCopiedAgain(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			synctest.Test(t, func(t *testing.T) {
 				h := newHistory(t)
-				path := h.database("opencode.db", test.withLog, openCodeSQL(t), "PRAGMA wal_checkpoint(TRUNCATE)", "CREATE TABLE more (id)")
+				path := h.database("opencode.db", test.withLog, openCodeSQL(t), "PRAGMA wal_checkpoint(TRUNCATE)",
+					"CREATE TABLE more (id)")
 				n, began, seen := 0, time.Now(), time.Time{}
 				ctx := newCopying(t.Context(), func(string) {
 					if now := time.Now(); now != seen { // a pause has passed
@@ -89,7 +90,9 @@ func TestADatabaseThatIsWrittenToIsCopiedAgain(t *testing.T) {
 				pauses, want := time.Since(began)/(50*time.Millisecond), []string{"c", openCodeID}
 				if test.copies > 10 {
 					want = want[:1]
-					if pauses != 9 || r.Broken != 1 || !strings.Contains(r.Problems[0].String(), "opencode.db: cannot read the database further: it is written to all the time") {
+					if pauses != 9 || r.Broken != 1 ||
+						!strings.Contains(r.Problems[0].String(),
+							"opencode.db: cannot read the database further: it is written to all the time") {
 						t.Errorf("%d pauses: %+v", pauses, r)
 					}
 				} else if int(pauses) != test.copies || r.Broken != 0 {
@@ -165,8 +168,10 @@ func TestACopyMayBeInAnyFolder(t *testing.T) {
 	t.Setenv("TMPDIR", temporary)
 	h := newHistory(t)
 	path := h.database("opencode.db", true, openCodeSQL(t), "PRAGMA wal_checkpoint(TRUNCATE)",
-		`INSERT INTO message VALUES ('msg_new', '`+openCodeID+`', 1794860000000, 0, '{"role":"user","time":{"created":1794860000000}}')`,
-		`INSERT INTO part VALUES ('prt_new', 'msg_new', '`+openCodeID+`', 0, 0, '{"type":"text","text":"And low water?"}')`)
+		`INSERT INTO message VALUES ('msg_new', '`+openCodeID+
+			`', 1794860000000, 0, '{"role":"user","time":{"created":1794860000000}}')`,
+		`INSERT INTO part VALUES ('prt_new', 'msg_new', '`+openCodeID+
+			`', 0, 0, '{"type":"text","text":"And low water?"}')`)
 	h.importing(importer.Options{}, path)
 	said := h.words(openCodeID)
 	h.same("user 2026-11-16T20:13:20 And low water?", said[len(said)-1])
@@ -180,7 +185,8 @@ func TestOldCopiesAreRemoved(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	h := newHistory(t)
 	other := h.file("other/copy.db", "another program's")
-	for _, name := range []string{"oriel-import-1/copy.db", "oriel-import-1/copy.db-wal", "oriel-import-2/copy.db", "oriel-import-3/notes", "another/copy.db"} {
+	for _, name := range []string{"oriel-import-1/copy.db", "oriel-import-1/copy.db-wal", "oriel-import-2/copy.db",
+		"oriel-import-3/notes", "another/copy.db"} {
 		path := filepath.Join(os.TempDir(), name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
 			t.Fatal(err)
@@ -190,7 +196,8 @@ func TestOldCopiesAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := time.Now().Add(-25 * time.Hour)
-	for _, dir := range []string{filepath.Dir(other), filepath.Join(os.TempDir(), "oriel-import-1"), filepath.Join(os.TempDir(), "oriel-import-3"), filepath.Join(os.TempDir(), "another")} {
+	for _, dir := range []string{filepath.Dir(other), filepath.Join(os.TempDir(), "oriel-import-1"),
+		filepath.Join(os.TempDir(), "oriel-import-3"), filepath.Join(os.TempDir(), "another")} {
 		if err := os.Chtimes(dir, old, old); err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +207,8 @@ func TestOldCopiesAreRemoved(t *testing.T) {
 	for i := range left {
 		left[i] = strings.TrimPrefix(left[i], os.TempDir()+"/")
 	}
-	h.same([]string{"another/copy.db", "oriel-import-2/copy.db", "oriel-import-3/notes", "oriel-import-4/copy.db"}, left)
+	h.same([]string{"another/copy.db", "oriel-import-2/copy.db", "oriel-import-3/notes", "oriel-import-4/copy.db"},
+		left)
 	if _, err := os.Stat(filepath.Join(os.TempDir(), "oriel-import-1")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}

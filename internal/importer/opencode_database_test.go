@@ -104,12 +104,17 @@ func TestADatabaseOfOpenCodeIsReadAsFarAsItGoes(t *testing.T) {
 	h := newHistory(t)
 	h.importing(importer.Options{}, h.database("opencode.db", false, openCodeSQL(t)))
 	insert := func(id, message string) string {
-		return `INSERT INTO message VALUES ('` + id + `', '` + openCodeID + `', 1794860000000, 1794860000000, '` + message + `')`
+		return `INSERT INTO message VALUES ('` + id + `', '` + openCodeID + `', 1794860000000, 1794860000000, '` +
+			message + `')`
 	}
-	part := `INSERT INTO part VALUES ('prt_new', 'msg_new', '` + openCodeID + `', 1, 1, '{"type":"text","text":"And low water?"}')`
-	path := h.database("grown.db", true, openCodeSQL(t), insert("msg_bad", `{"role":`), insert("msg_list", `[]`), insert("msg_new", `{ }`), part,
-		insert("msg_user", `{"role":"user","time":{"created":1794860000000}}`), strings.ReplaceAll(part, "_new", "_user"),
-		strings.Replace(strings.ReplaceAll(part, "_new", "_user"), "prt_user", "prt_worse", 1), `UPDATE part SET data = '{' WHERE id = 'prt_worse'`)
+	part := `INSERT INTO part VALUES ('prt_new', 'msg_new', '` + openCodeID +
+		`', 1, 1, '{"type":"text","text":"And low water?"}')`
+	path := h.database("grown.db", true, openCodeSQL(t), insert("msg_bad", `{"role":`), insert("msg_list", `[]`),
+		insert("msg_new", `{ }`), part,
+		insert("msg_user", `{"role":"user","time":{"created":1794860000000}}`),
+		strings.ReplaceAll(part, "_new", "_user"),
+		strings.Replace(strings.ReplaceAll(part, "_new", "_user"), "prt_user", "prt_worse", 1),
+		`UPDATE part SET data = '{' WHERE id = 'prt_worse'`)
 	r := h.importing(importer.Options{}, path)
 	h.same([]int{3, 2}, []int{r.Broken, r.New})
 	said := h.words(openCodeID)
@@ -119,8 +124,10 @@ func TestADatabaseOfOpenCodeIsReadAsFarAsItGoes(t *testing.T) {
 // Messages and parts without data are reported as that.
 func TestRowsWithoutDataAreReportedAsThat(t *testing.T) {
 	h := newHistory(t)
-	r := h.importing(importer.Options{}, h.database("opencode.db", false, strings.ReplaceAll(openCodeSQL(t), "`data` text NOT NULL", "`data` text"),
-		`INSERT INTO message VALUES ('msg_null', '`+openCodeID+`', 1, 1, NULL), ('msg_empty', '`+openCodeID+`', 1, 1, x''), ('msg_new', '`+openCodeID+`', 1, 1, '{"role":"user"}')`,
+	r := h.importing(importer.Options{}, h.database("opencode.db", false,
+		strings.ReplaceAll(openCodeSQL(t), "`data` text NOT NULL", "`data` text"),
+		`INSERT INTO message VALUES ('msg_null', '`+openCodeID+`', 1, 1, NULL), ('msg_empty', '`+openCodeID+
+			`', 1, 1, x''), ('msg_new', '`+openCodeID+`', 1, 1, '{"role":"user"}')`,
 		`INSERT INTO part VALUES ('prt_null', 'msg_new', '`+openCodeID+`', 1, 1, NULL)`))
 	var all []string
 	for _, p := range r.Problems {
@@ -145,7 +152,8 @@ func TestOtherDatabasesAreRefused(t *testing.T) {
 	refused(h.database("other.db", false, "CREATE TABLE session (id)"), "without opencode's tables")
 	refused(h.database("log.db", true, "CREATE TABLE session (id)"), "without opencode's tables")
 	// A view would compute what the one who made the file likes.
-	refused(h.database("view.db", false, "CREATE TABLE part (id, message_id, data); CREATE TABLE message (id, session_id, time_created, data); CREATE VIEW session AS SELECT 'ses_1' AS id, '' AS directory, '' AS title, 0 AS time_created"), "without opencode's tables")
+	refused(h.database("view.db", false,
+		"CREATE TABLE part (id, message_id, data); CREATE TABLE message (id, session_id, time_created, data); CREATE VIEW session AS SELECT 'ses_1' AS id, '' AS directory, '' AS title, 0 AS time_created"), "without opencode's tables")
 	refused(h.file("cut.db", "SQLite format 3\x00"+strings.Repeat("\x00", 84)), "")
 	whole, err := os.ReadFile(h.database("whole.db", false, openCodeSQL(t)))
 	if err != nil {
@@ -159,7 +167,8 @@ func TestOtherDatabasesAreRefused(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	// Columns that a later version leaves out.
-	r = h.importing(importer.Options{}, h.database("columns.db", false, "CREATE TABLE session (id); CREATE TABLE part (id); CREATE TABLE message (id)"))
+	r = h.importing(importer.Options{},
+		h.database("columns.db", false, "CREATE TABLE session (id); CREATE TABLE part (id); CREATE TABLE message (id)"))
 	if r.Broken != 1 || !strings.Contains(r.Problems[0].What, "no such column") {
 		t.Errorf("%+v", r)
 	}

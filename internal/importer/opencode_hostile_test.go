@@ -23,13 +23,20 @@ func TestDatabasesThatComputeAreRefused(t *testing.T) {
 		edit    = `PRAGMA writable_schema = ON; `
 	)
 	for name, statements := range map[string][]string{
-		"a generated column":          {rest + `CREATE TABLE session (id TEXT PRIMARY KEY, directory, time_created, title AS (printf('%.*c', 10000000, 'x'))); INSERT INTO session VALUES ('ses_1', '', 0)`},
-		"a stored column":             {rest + `CREATE TABLE session (id TEXT PRIMARY KEY, directory, time_created, title AS (hex(zeroblob(100000))) STORED); INSERT INTO session VALUES ('ses_1', '', 0)`},
-		"a view":                      {rest + `CREATE VIEW session ` + endless},
-		"a view that is called table": {rest + `CREATE VIEW session ` + endless, edit + `UPDATE sqlite_schema SET type = 'table' WHERE name = 'session'`},
-		"a virtual table":             {rest + `CREATE VIRTUAL TABLE session USING fts5(id, directory, time_created, title)`},
-		"a virtual table in disguise": {rest + `CREATE VIRTUAL TABLE session USING fts5(id, directory, time_created, title)`, edit + `UPDATE sqlite_schema SET sql = replace(sql, 'CREATE VIRTUAL', 'CREATE /**/ VIRTUAL') WHERE name = 'session'`},
-		"a view in the log":           {openCodeSQL(t), `PRAGMA wal_checkpoint(TRUNCATE)`, `DROP TABLE session`, `CREATE VIEW session ` + endless},
+		"a generated column": {rest +
+			`CREATE TABLE session (id TEXT PRIMARY KEY, directory, time_created, title AS (printf('%.*c', 10000000, 'x'))); INSERT INTO session VALUES ('ses_1', '', 0)`},
+		"a stored column": {rest +
+			`CREATE TABLE session (id TEXT PRIMARY KEY, directory, time_created, title AS (hex(zeroblob(100000))) STORED); INSERT INTO session VALUES ('ses_1', '', 0)`},
+		"a view": {rest + `CREATE VIEW session ` + endless},
+		"a view that is called table": {rest + `CREATE VIEW session ` + endless,
+			edit + `UPDATE sqlite_schema SET type = 'table' WHERE name = 'session'`},
+		"a virtual table": {rest +
+			`CREATE VIRTUAL TABLE session USING fts5(id, directory, time_created, title)`},
+		"a virtual table in disguise": {rest +
+			`CREATE VIRTUAL TABLE session USING fts5(id, directory, time_created, title)`,
+			edit + `UPDATE sqlite_schema SET sql = replace(sql, 'CREATE VIRTUAL', 'CREATE /**/ VIRTUAL') WHERE name = 'session'`},
+		"a view in the log": {openCodeSQL(t), `PRAGMA wal_checkpoint(TRUNCATE)`, `DROP TABLE session`,
+			`CREATE VIEW session ` + endless},
 	} {
 		for _, withLog := range []bool{false, true} {
 			h := newHistory(t)
@@ -71,7 +78,8 @@ func TestLongColumnsOfADatabaseAreReported(t *testing.T) {
 // A foreign database is not copied to find out what it is, however long its log.
 func TestForeignDatabasesAreNotCopied(t *testing.T) {
 	h := newHistory(t)
-	path := h.database("other.db", true, "CREATE TABLE notes (id TEXT PRIMARY KEY)", "PRAGMA wal_checkpoint(TRUNCATE)", "INSERT INTO notes VALUES ('one')")
+	path := h.database("other.db", true, "CREATE TABLE notes (id TEXT PRIMARY KEY)", "PRAGMA wal_checkpoint(TRUNCATE)",
+		"INSERT INTO notes VALUES ('one')")
 	t.Setenv("TMPDIR", h.dir+"/none") // where no copy can be made
 	_, err := importer.Check(t.Context(), []string{path}, importer.Options{})
 	if !errors.Is(err, importer.ErrInput) || !strings.Contains(err.Error(), "no known format") {
@@ -91,7 +99,9 @@ func TestDatabasesWithRepeatedPagesAreReported(t *testing.T) {
 			path := h.database("opencode.db", false, "PRAGMA page_size = 512", openCodeSQL(t), manyRows[table])
 			repeatPages(t, path, table)
 			r := h.importing(importer.Options{}, path, h.file("c.jsonl", lines(3)))
-			if r.Broken != 1 || !strings.Contains(r.Problems[0].String(), "opencode.db: cannot read the database further: table "+table+" is damaged: Tree ") || strings.Contains(r.Problems[0].What, "\n") {
+			if r.Broken != 1 ||
+				!strings.Contains(r.Problems[0].String(), "opencode.db: cannot read the database further: table "+table+
+					" is damaged: Tree ") || strings.Contains(r.Problems[0].What, "\n") {
 				t.Errorf("%d: %.300q", r.Broken, r.Problems)
 			}
 			h.same([]string{"c"}, h.names())
@@ -103,16 +113,19 @@ func TestDatabasesWithRepeatedPagesAreReported(t *testing.T) {
 func TestConstraintsOfADatabaseAreIgnored(t *testing.T) {
 	h := newHistory(t)
 	path := h.database("opencode.db", false, "PRAGMA ignore_check_constraints = ON",
-		strings.Replace(openCodeSQL(t), "`slug` text NOT NULL", "`slug` text NOT NULL CHECK (slug = hex(zeroblob(100000)))", 1))
+		strings.Replace(openCodeSQL(t), "`slug` text NOT NULL",
+			"`slug` text NOT NULL CHECK (slug = hex(zeroblob(100000)))", 1))
 	r := h.importing(importer.Options{}, path)
 	h.same([]int{1, 0}, []int{len(r.Conversations), r.Broken})
 }
 
 // manyRows are statements that give a table some pages.
 var manyRows = map[string]string{
-	"session": numbers + `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated) SELECT 'ses_' || i, 'global', '', '', '', '', 1, 1 FROM n`,
+	"session": numbers +
+		`INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated) SELECT 'ses_' || i, 'global', '', '', '', '', 1, 1 FROM n`,
 	"message": numbers + `INSERT INTO message SELECT 'msg_' || i, '` + openCodeID + `', 1, 1, '{"role":"user"}' FROM n`,
-	"part":    numbers + `INSERT INTO part SELECT 'prt_' || i, (SELECT min(id) FROM message), '` + openCodeID + `', 1, 1, '{"type":"text","text":"a"}' FROM n`,
+	"part": numbers + `INSERT INTO part SELECT 'prt_' || i, (SELECT min(id) FROM message), '` + openCodeID +
+		`', 1, 1, '{"type":"text","text":"a"}' FROM n`,
 }
 
 const numbers = `WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 100) `
@@ -126,7 +139,8 @@ func repeatPages(t *testing.T, path, table string) {
 		t.Fatal(err)
 	}
 	root := 0
-	if err := errors.Join(db.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = ?`, table).Scan(&root), db.Close()); err != nil {
+	if err := errors.Join(db.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = ?`, table).Scan(&root),
+		db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	file, err := os.ReadFile(path)

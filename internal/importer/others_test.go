@@ -55,8 +55,10 @@ func (h *history) add(text string) (id int64) {
 			h.t.Error(err)
 			return 0
 		}
-		a, err := h.store.Apply(h.t.Context(), timeline.Local, timeline.Change{Conversation: "c", At: c.Head, Expect: &c.Revision, Now: time.Now(),
-			Messages: []timeline.Message{{Identity: timeline.TextIdentity("user", text), Raw: []byte(text), Format: "item", Role: "user"}}})
+		a, err := h.store.Apply(h.t.Context(), timeline.Local,
+			timeline.Change{Conversation: "c", At: c.Head, Expect: &c.Revision, Now: time.Now(),
+				Messages: []timeline.Message{{Identity: timeline.TextIdentity("user", text), Raw: []byte(text),
+					Format: "item", Role: "user"}}})
 		if err == nil {
 			return a.Head.Depth
 		}
@@ -168,7 +170,9 @@ func TestPinsOfOthersDoNotMakeABranch(t *testing.T) {
 	h := newHistory(t)
 	r := h.meanwhile(h.file("c.jsonl", lines(2000)), func(n int) {
 		if n == 2 || n == 6 { // a batch that leads, and the last step
-			_, err := h.store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "c", Stay: true, Now: noon, Put: []timeline.Record{{Kind: "pin", Key: "1"}}})
+			_, err := h.store.Apply(t.Context(), timeline.Local,
+				timeline.Change{Conversation: "c", Stay: true, Now: noon,
+					Put: []timeline.Record{{Kind: "pin", Key: "1"}}})
 			if err != nil {
 				t.Error(err)
 			}

@@ -19,7 +19,8 @@ func TestAPipeIsNotImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, given := range []string{path, filepath.Dir(path)} {
-		if _, err := importer.Import(t.Context(), memory.New(), []string{given}, importer.Options{}); !errors.Is(err, importer.ErrInput) {
+		if _, err := importer.Import(t.Context(), memory.New(), []string{given}, importer.Options{}); !errors.Is(err,
+			importer.ErrInput) {
 			t.Errorf("%s: %v", given, err)
 		}
 	}

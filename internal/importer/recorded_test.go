@@ -34,15 +34,21 @@ var recorded = []struct {
 	failed                                            int // of the calls
 	differs                                           []string
 }{
-	{"claude-code.jsonl", "claude-code", "84120f2d-3f74-4b74-ad80-89c7bb5f6a72", "/home/ann/harbour", "", "", 3, 2, nil},
+	{"claude-code.jsonl", "claude-code", "84120f2d-3f74-4b74-ad80-89c7bb5f6a72", "/home/ann/harbour", "", "", 3, 2,
+		nil},
 	{"codex.jsonl", "codex", "01a1e5ad-7a4e-79b1-a43f-96d2d634bc67", "/home/ann/harbour", "", "gpt-5", 3, 0, nil},
-	{"gemini-cli/chats/session.jsonl", "gemini-cli", "2718b905-36f3-4b69-b309-199bae634cfa", "/home/ann/harbour", "", "gemini-2.5-pro", 3, 1, nil},
+	{"gemini-cli/chats/session.jsonl", "gemini-cli", "2718b905-36f3-4b69-b309-199bae634cfa", "/home/ann/harbour", "",
+		"gemini-2.5-pro", 3, 1, nil},
 	// 0.20 loses the reading of files, and asks the model further when it resumes.
-	{"gemini-cli.json", "gemini-cli", "4dfbd24c-3211-4fd3-a8a4-f68196c49140", "", "", "gemini-2.5-pro", 1, 1, []string{question, thought, both, again, answer}},
-	{"qwen-code.jsonl", "qwen-code", "a43cd0a4-8934-4a96-830e-a5fe05b68ecd", "/home/ann/harbour", "", "scripted", 3, 2, nil},
-	{"opencode.json", "opencode", "ses_e1a53f4fcffemN07vf7OF1ajQO", "/home/ann/harbour", "Tides", "scripted", 3, 1, nil},
+	{"gemini-cli.json", "gemini-cli", "4dfbd24c-3211-4fd3-a8a4-f68196c49140", "", "", "gemini-2.5-pro", 1, 1,
+		[]string{question, thought, both, again, answer}},
+	{"qwen-code.jsonl", "qwen-code", "a43cd0a4-8934-4a96-830e-a5fe05b68ecd", "/home/ann/harbour", "", "scripted", 3, 2,
+		nil},
+	{"opencode.json", "opencode", "ses_e1a53f4fcffemN07vf7OF1ajQO", "/home/ann/harbour", "Tides", "scripted", 3, 1,
+		nil},
 	// A session of Cline's command line goes on only at a terminal.
-	{"cline/1794855053498_j688f/1794855053498_j688f.messages.json", "cline", "1794855053498_j688f", "/home/ann/harbour", question + " @tides.txt", "scripted", 3, 2, []string{question, thought, both, answer}},
+	{"cline/1794855053498_j688f/1794855053498_j688f.messages.json", "cline", "1794855053498_j688f", "/home/ann/harbour",
+		question + " @tides.txt", "scripted", 3, 2, []string{question, thought, both, answer}},
 }
 
 // spoken lists the texts and the thinking of a conversation, in order.
@@ -58,7 +64,8 @@ func (h *history) spoken(conversation string) (all []string) {
 			case chat.Text:
 				all = append(all, p.Text.String())
 			case chat.Thinking:
-				all = append(all, strings.TrimPrefix(timeline.Words(&chat.Message{Parts: c.Parts[i : i+1]}), "(thinking) "))
+				all = append(all, strings.TrimPrefix(timeline.Words(&chat.Message{Parts: c.Parts[i : i+1]}),
+					"(thinking) "))
 			}
 		}
 	}
@@ -75,7 +82,8 @@ func TestRecordedSessionsAreImportedWhole(t *testing.T) {
 			path := filepath.Join("testdata", filepath.FromSlash(r.file))
 			report := h.importing(importer.Options{}, path)
 			h.same([]string{r.conversation}, h.names())
-			h.same([]string{r.format, r.project}, []string{string(report.Conversations[0].Format), report.Conversations[0].Project})
+			h.same([]string{r.format, r.project},
+				[]string{string(report.Conversations[0].Format), report.Conversations[0].Project})
 			h.same(0, report.Broken)
 			h.sayEverything(r.conversation, r.differs)
 			h.pairs(r.conversation, r.calls, r.failed)
@@ -99,7 +107,8 @@ func (h *history) sayEverything(conversation string, want []string) {
 		var at []int
 		for i, s := range said {
 			s = strings.TrimSpace(s)
-			if s == text || text == question && strings.HasPrefix(s, text) || s == `"`+text+`"` { // with files; opencode adds quotes
+			if s == text || text == question && strings.HasPrefix(s, text) ||
+				s == `"`+text+`"` { // with files; opencode adds quotes
 				at = append(at, i)
 			}
 		}
@@ -137,7 +146,8 @@ func (h *history) pairs(conversation string, calls, failed int) {
 		}
 	}
 	if len(open) > 0 || results != calls || errors != failed {
-		h.t.Errorf("%d results, %d of them errors, and %d calls without one; want %d and %d", results, errors, len(open), calls, failed)
+		h.t.Errorf("%d results, %d of them errors, and %d calls without one; want %d and %d", results, errors,
+			len(open), calls, failed)
 	}
 }
 
@@ -225,7 +235,8 @@ func TestResultsOfClineAreWhatTheModelGets(t *testing.T) {
 			got = append(got, line.Text())
 		}
 	}
-	h.same(`← [{"query":"/home/ann/harbour/tides.txt","result":"1 | HW 14:32 äöü 潮\n2 | LW 20:51","success":true}]`, got[0])
+	h.same(`← [{"query":"/home/ann/harbour/tides.txt","result":"1 | HW 14:32 äöü 潮\n2 | LW 20:51","success":true}]`,
+		got[0])
 	h.same(3, len(got))
 }
 
@@ -267,9 +278,11 @@ func TestChatsOfAiderAreConversations(t *testing.T) {
 	r := h.importing(importer.Options{}, path)
 	h.same(filepath.Dir(path), r.Conversations[0].Project)
 	h.same(0, h.importing(importer.Options{}, h.dir).New) // in a folder, too, though it is hidden
-	h.same([]string{"harbour 2026-11-16 18:51:07", "harbour 2026-11-16 18:51:24", "harbour 2026-11-16 18:51:40"}, h.names())
+	h.same([]string{"harbour 2026-11-16 18:51:07", "harbour 2026-11-16 18:51:24", "harbour 2026-11-16 18:51:40"},
+		h.names())
 	edit := "I add the spring tide — “springs” 🌊.\n\n#### A heading of the model\n\n> A line that the model quotes\n\n\ntides.txt\n```\n" + tides + "\nspring\n```"
-	for i, want := range [][]string{{"Add the spring tide 潮\n\nafter low water", edit}, {question, answer}, {again, remembered}} {
+	for i, want := range [][]string{{"Add the spring tide 潮\n\nafter low water", edit}, {question, answer},
+		{again, remembered}} {
 		h.same(want, h.spoken(h.names()[i]))
 		h.about(h.names()[i], "", "openai/scripted")
 	}
@@ -286,12 +299,15 @@ func TestStrippedChatsOfAiderAreRead(t *testing.T) {
 	h := newHistory(t)
 	const chat = "# aider chat started at 2024-05-01 10:00:0%d\n\n> aider --message Hi\n> Aider v0.86.2  \n> Added a.go to the chat.  \n\n#### Hi  \n####   \n#### there  \n\nGood day.\n\n> Tokens: 1  \n\n#### Bye  \n\nGood bye.\n\n#### A heading\n\n> Tokens: 2  \n"
 	stripped := regexp.MustCompile(` +\n`).ReplaceAllString(fmt.Sprintf(chat, 1), "\n")
-	path := h.file("a/.aider.chat.history.md", strings.Replace(stripped, "#### A heading\n\n", "", 1)+fmt.Sprintf(chat, 2))
+	path := h.file("a/.aider.chat.history.md", strings.Replace(stripped, "#### A heading\n\n", "", 1)+fmt.Sprintf(chat,
+		2))
 	h.importing(importer.Options{}, path)
 	h.same([]string{"Hi\n\nthere", "Good day.", "Bye", "Good bye."}, h.spoken("a 2024-05-01 10:00:01"))
-	h.same([]string{"Hi\n\nthere", "Good day.", "Bye", "Good bye.\n\n#### A heading"}, h.spoken("a 2024-05-01 10:00:02"))
+	h.same([]string{"Hi\n\nthere", "Good day.", "Bye", "Good bye.\n\n#### A heading"},
+		h.spoken("a 2024-05-01 10:00:02"))
 	for _, name := range h.names() {
-		h.same([]string{timeline.RoleMeta, "user", "assistant", timeline.RoleMeta, "user", "assistant", timeline.RoleMeta}, roles(h.entries(name)))
+		h.same([]string{timeline.RoleMeta, "user", "assistant", timeline.RoleMeta, "user", "assistant",
+			timeline.RoleMeta}, roles(h.entries(name)))
 	}
 	h.same(0, h.importing(importer.Options{}, path).New)
 }

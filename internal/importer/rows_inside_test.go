@@ -14,11 +14,14 @@ import (
 // none.
 func FuzzOpenCodeRows(f *testing.F) {
 	f.Add("ses_1", "msg_1", []byte(`{"role":"user","time":{"created":1}}`), []byte(`{"type":"text","text":"a"}`))
-	f.Add("ses_1", "msg_1", []byte(`{ }`), []byte(`{"type":"tool","callID":"c","state":{"status":"error","error":"e"}}`))
-	f.Add("ses\"1", "msg\x00", []byte("\ufeff{\"role\":\"assistant\" \n}"), []byte(`{"type":"file","mime":"image/png","url":"data:image/png;base64,eA=="}`))
+	f.Add("ses_1", "msg_1", []byte(`{ }`),
+		[]byte(`{"type":"tool","callID":"c","state":{"status":"error","error":"e"}}`))
+	f.Add("ses\"1", "msg\x00", []byte("\ufeff{\"role\":\"assistant\" \n}"),
+		[]byte(`{"type":"file","mime":"image/png","url":"data:image/png;base64,eA=="}`))
 	f.Add("", "", []byte(`[]`), []byte(nil))
 	f.Fuzz(func(t *testing.T, session, id string, message, part []byte) {
-		m, ok := (&source{}).openCodeRows(session, openCodeRow{id: id, data: message}, []openCodeRow{{id: "prt_1", data: part}, {id: "prt_2", data: part}}, &namesOnly{})
+		m, ok := (&source{}).openCodeRows(session, openCodeRow{id: id, data: message},
+			[]openCodeRow{{id: "prt_1", data: part}, {id: "prt_2", data: part}}, &namesOnly{})
 		if !ok {
 			return
 		}
@@ -48,10 +51,12 @@ func TestWhatIsTooLongIsReportedAsThat(t *testing.T) {
 	}
 	s := &source{kind: kind{format: ClaudeAI, shape: list}}
 	long := `[{"uuid":"` + strings.Repeat("x", maxLine+between) + `"}]`
-	if err := eachElement(t.Context(), s, strings.NewReader(long), &p, func(int, document) error { return nil }); err != nil {
+	if err := eachElement(t.Context(), s, strings.NewReader(long), &p,
+		func(int, document) error { return nil }); err != nil {
 		t.Error(err)
 	}
-	if want := []string{`"msg_1": more than 256 MiB`, "an element of more than 256 MiB: split the file (byte 1)"}; !slices.Equal(want, p.all) {
+	if want := []string{`"msg_1": more than 256 MiB`,
+		"an element of more than 256 MiB: split the file (byte 1)"}; !slices.Equal(want, p.all) {
 		t.Errorf("%q", p.all)
 	}
 }

@@ -72,7 +72,8 @@ func TestPlainEnglishHasExactlyTheTermsOfTheReference(t *testing.T) {
 	if diff := cmp.Diff(referenceWords(english), counted); diff != "" {
 		t.Errorf("terms that count (-reference +ours):\n%s", diff)
 	}
-	_, extra := split("Melanie said she went hiking with the kids on 5 July, and they're going again. Didn’t Bob’s team win?")
+	_, extra := split(
+		"Melanie said she went hiking with the kids on 5 July, and they're going again. Didn’t Bob’s team win?")
 	if len(extra) > 0 {
 		t.Errorf("plain sentences have further terms: %q", extra)
 	}
@@ -121,7 +122,8 @@ func TestTermsOfOtherScripts(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			counted, extra := split(test.text)
-			if diff := cmp.Diff([2][]string{strings.Fields(test.counted), strings.Fields(test.extra)}, [2][]string{counted, extra}); diff != "" {
+			if diff := cmp.Diff([2][]string{strings.Fields(test.counted), strings.Fields(test.extra)},
+				[2][]string{counted, extra}); diff != "" {
 				t.Errorf("%q (-want +got):\n%s", test.text, diff)
 			}
 		})
@@ -174,7 +176,8 @@ func TestTermsAllocateNothing(t *testing.T) {
 // UTF-8, no longer than maxTerm, at most two for a byte of text; and a text that
 // comes twice, on two lines, has its terms twice.
 func FuzzTerms(f *testing.F) {
-	for _, s := range []string{english, "a/b_c.d-e__f/.g", "我喜欢猫 Zürich ’s 'S", "x\xff'\u0301", strings.Repeat("aB3", 90), strings.Repeat("é", 300), "l’" + strings.Repeat("ß", 200)} {
+	for _, s := range []string{english, "a/b_c.d-e__f/.g", "我喜欢猫 Zürich ’s 'S", "x\xff'\u0301",
+		strings.Repeat("aB3", 90), strings.Repeat("é", 300), "l’" + strings.Repeat("ß", 200)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -191,7 +194,8 @@ func FuzzTerms(f *testing.F) {
 			}
 		}
 		if len(terms) != len(words) || length != counted || len(terms) > 2*len(text) {
-			t.Fatalf("%q: %d terms, length %d; %d words, %d of them counted", text, len(terms), length, len(words), counted)
+			t.Fatalf("%q: %d terms, length %d; %d words, %d of them counted", text, len(terms), length, len(words),
+				counted)
 		}
 		twice, _ := a.Terms(nil, text+"\n"+text)
 		if !slices.Equal(twice, append(slices.Clone(terms), terms...)) {

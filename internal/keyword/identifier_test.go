@@ -21,7 +21,8 @@ func TestIdentifiersAreSplitAndKeptWhole(t *testing.T) {
 		{"double underscores", "mcp__files__read", "mcp fil read", "mcp__files__read"},
 		{"kebab case", "content-type: x-api-key", "content typ x api key", "content-type x-api-key"},
 		{"dotted", "window.Plan os.ReadFile", "window plan os readfil", "window.plan read fil os.readfile"},
-		{"a path", "/internal/http2/flow_control.go", "internal http2 flow control go", "internal/http2/flow_control.go flow_control.go flow_control"},
+		{"a path", "/internal/http2/flow_control.go", "internal http2 flow control go",
+			"internal/http2/flow_control.go flow_control.go flow_control"},
 		{"a path of Windows", `C:\src\main.go`, "c src main go", "src/main.go main.go"},
 		{"a hidden file in a path", "a/.github/ci.yml", "github ci yml", "a/.github/ci.yml ci.yml"},
 		{"underscores around a file", "pkg/__init__.py", "pkg init py", "pkg/__init__.py init__.py"},
@@ -39,7 +40,8 @@ func TestIdentifiersAreSplitAndKeptWhole(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			counted, extra := split(test.text)
-			if diff := cmp.Diff([2][]string{strings.Fields(test.counted), strings.Fields(test.extra)}, [2][]string{counted, extra}); diff != "" {
+			if diff := cmp.Diff([2][]string{strings.Fields(test.counted), strings.Fields(test.extra)},
+				[2][]string{counted, extra}); diff != "" {
 				t.Errorf("%q (-want +got):\n%s", test.text, diff)
 			}
 		})

@@ -15,8 +15,12 @@ func TestAnswersAreThoseOfTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var x Index
 		var m model
-		word := rapid.SampledFrom(strings.Fields("apple apples pear plum fig maxCount max_count count a/b/max_count.go go the 猫 猫だ Zürich 2023-05-08 don't"))
-		text := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(word, 0, 12).Draw(t, "words"), " ") })
+		word := rapid.SampledFrom(
+			strings.Fields("apple apples pear plum fig maxCount max_count count a/b/max_count.go go the 猫 猫だ Zürich 2023-05-08 don't"))
+		text := rapid.Custom(func(t *rapid.T) string {
+			return strings.Join(rapid.SliceOfN(word, 0, 12).Draw(t, "words"),
+				" ")
+		})
 		add := func(s string) {
 			if doc := x.Add(s); doc != len(m.docs) {
 				t.Fatalf("added as %d, want %d", doc, len(m.docs))
@@ -209,7 +213,8 @@ func TestMemoryFigure(t *testing.T) {
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		t.Logf("%d documents of 60 words: %d bytes each, heap %d", n, x.Bytes()/n, (int(after.HeapAlloc)-int(before.HeapAlloc))/n)
+		t.Logf("%d documents of 60 words: %d bytes each, heap %d", n, x.Bytes()/n,
+			(int(after.HeapAlloc)-int(before.HeapAlloc))/n)
 		runtime.KeepAlive(texts)
 	}
 }

@@ -187,7 +187,8 @@ func check(t interface {
 		}
 	}
 	if used != x.table.used || len(dead) > x.dead {
-		t.Fatalf("%d terms, noted %d; %d removed documents with postings, noted %d", used, x.table.used, len(dead), x.dead)
+		t.Fatalf("%d terms, noted %d; %d removed documents with postings, noted %d", used, x.table.used, len(dead),
+			x.dead)
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 func TestRequestIsWhatServersExpect(t *testing.T) {
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if r.Method != http.MethodPost || r.URL.Path != "/v1/things" || r.Header.Get("Content-Type") != "application/json" || string(body) != `{"input":"a"}` {
+		if r.Method != http.MethodPost || r.URL.Path != "/v1/things" ||
+			r.Header.Get("Content-Type") != "application/json" || string(body) != `{"input":"a"}` {
 			t.Errorf("%s %s %v: %s", r.Method, r.URL, r.Header, body)
 		}
 		sends(200, one)(w, r)
@@ -31,15 +32,19 @@ func TestRequestIsWhatServersExpect(t *testing.T) {
 
 func TestBaseURLs(t *testing.T) {
 	for url, want := range map[string]string{
-		"https://API.openai.com:443/v1/": "https://api.openai.com/v1/", "http://127.0.0.1:80": "http://127.0.0.1/v1", " http://localhost:11434/ ": "http://localhost:11434/v1",
-		"http://[::1]:8080/a%2Fb": "http://[::1]:8080/a%2Fb",
-		"":                        "", "localhost:11434/v1": "", "ftp://localhost/v1": "", "http:///v1": "", "https://me:hunter2@example.com/v1": "",
-		"https://me:hunter2@exa mple.com/v1": "", "https://example.com/v1?a=b": "https://example.com/v1?a=b", "https://example.com/v1#hunter2": "",
+		"https://API.openai.com:443/v1/": "https://api.openai.com/v1/", "http://127.0.0.1:80": "http://127.0.0.1/v1",
+		" http://localhost:11434/ ": "http://localhost:11434/v1",
+		"http://[::1]:8080/a%2Fb":   "http://[::1]:8080/a%2Fb",
+		"":                          "", "localhost:11434/v1": "", "ftp://localhost/v1": "", "http:///v1": "",
+		"https://me:hunter2@example.com/v1":  "",
+		"https://me:hunter2@exa mple.com/v1": "", "https://example.com/v1?a=b": "https://example.com/v1?a=b",
+		"https://example.com/v1#hunter2": "",
 	} {
 		c, err := llm.New(llm.Options{URL: url})
 		var e *llm.Error
 		switch {
-		case want == "" && (!errors.As(err, &e) || !errors.Is(err, llm.ErrURL) || e.Hint == "" || strings.Contains(err.Error(), "hunter2")):
+		case want == "" && (!errors.As(err, &e) || !errors.Is(err, llm.ErrURL) || e.Hint == "" ||
+			strings.Contains(err.Error(), "hunter2")):
 			t.Errorf("%q: %v", url, err)
 		case want != "" && (err != nil || c.Base().String() != want):
 			t.Errorf("%q: %v, %v", url, c, err)
@@ -77,7 +82,8 @@ func TestAnAnswerThatItsReaderRefuses(t *testing.T) {
 			return refusal
 		}})
 		var e *llm.Error
-		if !errors.As(err, &e) || !errors.Is(err, llm.ErrAnswer) || !errors.Is(err, refusal) || e.Message != "overloaded" || e.Code != "busy" {
+		if !errors.As(err, &e) || !errors.Is(err, llm.ErrAnswer) || !errors.Is(err, refusal) ||
+			e.Message != "overloaded" || e.Code != "busy" {
 			t.Error(err)
 		}
 		if want := map[bool]int32{false: 1, true: 3}[again]; calls.Load() != want || e.Tries != int(want) {
@@ -118,7 +124,10 @@ func TestTroubleWithTLSIsNotTriedAgain(t *testing.T) {
 	if _, err := post(t.Context(), m); err != nil {
 		t.Error(err)
 	}
-	m = serve(t, sends(200, one), func(o *llm.Options) { o.Retries, o.URL = 3, strings.Replace(o.URL, "http:", "https:", 1) })
+	m = serve(t, sends(200, one), func(o *llm.Options) {
+		o.Retries, o.URL = 3,
+			strings.Replace(o.URL, "http:", "https:", 1)
+	})
 	if e := fault(t, m); e.Tries != 1 || !strings.Contains(e.Hint, "http://") {
 		t.Error(e)
 	}

@@ -22,7 +22,8 @@ func withKey(o *llm.Options) { o.Key = secret }
 // failure posts a request whose answer is refused by its reader, and returns the error.
 func failure(t *testing.T, c *llm.Client) error {
 	t.Helper()
-	_, err := c.Post(t.Context(), llm.Request{Path: "things", MaxAnswer: 1 << 20, Check: func(answer []byte) error { return fmt.Errorf("not this: %s", answer) }})
+	_, err := c.Post(t.Context(), llm.Request{Path: "things", MaxAnswer: 1 << 20,
+		Check: func(answer []byte) error { return fmt.Errorf("not this: %s", answer) }})
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -39,7 +40,8 @@ func leaks(t *testing.T, values ...any) {
 		for err, ok := v.(error); ok && err != nil; err = errors.Unwrap(err) {
 			fmt.Fprintf(&b, "%v %#v", err, err)
 		}
-		if said := strings.ToLower(b.String()); strings.Contains(said, secret) || strings.Contains(said, "secret") || strings.Contains(said, "sk-very") {
+		if said := strings.ToLower(b.String()); strings.Contains(said, secret) || strings.Contains(said, "secret") ||
+			strings.Contains(said, "sk-very") {
 			t.Errorf("shows the key: %s", b.String())
 		}
 	}
@@ -91,7 +93,8 @@ func TestKeyIsInNoErrorEvenIfTheServerRepeatsIt(t *testing.T) {
 
 // Go's own errors repeat lines that are no HTTP.
 func TestKeyIsInNoErrorOfTheConnection(t *testing.T) {
-	for _, line := range []string{secret + "\r\n\r\n", "HTTP/1.1 200 OK\r\n" + secret + "\r\n\r\n", "HTTP/1.1 " + secret + " x\r\n\r\n"} {
+	for _, line := range []string{secret + "\r\n\r\n", "HTTP/1.1 200 OK\r\n" + secret + "\r\n\r\n",
+		"HTTP/1.1 " + secret + " x\r\n\r\n"} {
 		m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			conn, _, err := w.(http.Hijacker).Hijack()

@@ -102,7 +102,8 @@ func bubble(t *testing.T, h http.HandlerFunc, change ...func(*llm.Options)) *llm
 		transport.CloseIdleConnections()
 		s.Close()
 	})
-	o := llm.Options{URL: "http://127.0.0.1/v1", Retries: 3, Timeout: 30 * time.Second, Client: &http.Client{Transport: transport}}
+	o := llm.Options{URL: "http://127.0.0.1/v1", Retries: 3, Timeout: 30 * time.Second,
+		Client: &http.Client{Transport: transport}}
 	for _, c := range change {
 		c(&o)
 	}

@@ -70,7 +70,8 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 		{"Retry-After that is none", 1, header("Retry-After", "soon"), 250 * time.Millisecond, 500 * time.Millisecond},
 		{"Retry-After below 0", 1, header("Retry-After", "-5"), 250 * time.Millisecond, 500 * time.Millisecond},
 		{"Retry-After NaN", 1, header("Retry-After", "NaN"), 250 * time.Millisecond, 500 * time.Millisecond},
-		{"a date in the past", 1, header("Retry-After", "Sat, 01 Jan 2000 00:00:00 GMT"), 250 * time.Millisecond, 500 * time.Millisecond},
+		{"a date in the past", 1, header("Retry-After", "Sat, 01 Jan 2000 00:00:00 GMT"), 250 * time.Millisecond,
+			500 * time.Millisecond},
 		{"a date", 1, func(w http.ResponseWriter, r *http.Request) {
 			header("Retry-After", time.Now().Add(20*time.Second).UTC().Format(http.TimeFormat))(w, r)
 		}, 20 * time.Second, 20 * time.Second},
@@ -102,10 +103,12 @@ func TestTriesAreBounded(t *testing.T) {
 	for _, c := range []struct{ retries, calls int }{{0, 1}, {1, 2}, {3, 4}, {12, 13}} {
 		synctest.Test(t, func(t *testing.T) {
 			var calls atomic.Int32
-			m := bubble(t, flaky(1000, &calls, sends(503, `{"error":{"message":"loading model"}}`)), func(o *llm.Options) { o.Retries = c.retries })
+			m := bubble(t, flaky(1000, &calls, sends(503, `{"error":{"message":"loading model"}}`)),
+				func(o *llm.Options) { o.Retries = c.retries })
 			start := time.Now()
 			e := fault(t, m)
-			if !errors.Is(e, llm.ErrUnavailable) || e.Tries != c.calls || int(calls.Load()) != c.calls || !strings.Contains(e.Error(), "loading model") {
+			if !errors.Is(e, llm.ErrUnavailable) || e.Tries != c.calls || int(calls.Load()) != c.calls ||
+				!strings.Contains(e.Error(), "loading model") {
 				t.Errorf("%d retries: %d calls: %v", c.retries, calls.Load(), e)
 			}
 			if took := time.Since(start); took > time.Duration(c.calls)*8*time.Second {
@@ -122,7 +125,8 @@ func TestAServerThatAsksForALongWaitIsBelieved(t *testing.T) {
 			m := bubble(t, flaky(9, &calls, header("Retry-After", value)))
 			start := time.Now()
 			e := fault(t, m)
-			if time.Since(start) != 0 || calls.Load() != 1 || e.RetryAfter <= time.Minute || !strings.Contains(e.Hint, "asks to wait") {
+			if time.Since(start) != 0 || calls.Load() != 1 || e.RetryAfter <= time.Minute ||
+				!strings.Contains(e.Hint, "asks to wait") {
 				t.Error(time.Since(start), calls.Load(), e)
 			}
 		})
@@ -136,7 +140,8 @@ func TestATimeOutIsNotTheCallers(t *testing.T) {
 			<-r.Context().Done()
 		}, func(o *llm.Options) { o.Retries, o.Timeout = 0, 5*time.Second })
 		e := fault(t, m)
-		if errors.Is(e, context.DeadlineExceeded) || !errors.Is(e, llm.ErrUnavailable) || !strings.Contains(e.Error(), "no answer within 5s") {
+		if errors.Is(e, context.DeadlineExceeded) || !errors.Is(e, llm.ErrUnavailable) ||
+			!strings.Contains(e.Error(), "no answer within 5s") {
 			t.Error(e)
 		}
 	})
@@ -159,7 +164,8 @@ func TestAWaitThatOutlastsTheCallerIsNotBegun(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		start := time.Now()
-		if _, err := post(ctx, m); !errors.Is(err, llm.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 0 {
+		if _, err := post(ctx, m); !errors.Is(err, llm.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(start) != 0 {
 			t.Error(time.Since(start), err)
 		}
 	})
@@ -171,7 +177,8 @@ func TestACallerThatGivesUpWaitsNoLonger(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(3*time.Second, cancel)
 		start := time.Now()
-		if _, err := post(ctx, m); !errors.Is(err, llm.ErrUnavailable) || !errors.Is(err, context.Canceled) || time.Since(start) != 3*time.Second {
+		if _, err := post(ctx, m); !errors.Is(err, llm.ErrUnavailable) || !errors.Is(err, context.Canceled) ||
+			time.Since(start) != 3*time.Second {
 			t.Error(time.Since(start), err)
 		}
 	})

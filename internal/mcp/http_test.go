@@ -34,7 +34,8 @@ func TestUnfinishedBodiesTakeNoSlot(t *testing.T) {
 
 // A request takes memory for its body and its answer.
 func TestRequestsTakeMemory(t *testing.T) {
-	for _, tc := range []struct{ have, want int64 }{{0, http.StatusServiceUnavailable}, {2, http.StatusServiceUnavailable}, {1 << 20, http.StatusUnsupportedMediaType}} {
+	for _, tc := range []struct{ have, want int64 }{{0, http.StatusServiceUnavailable},
+		{2, http.StatusServiceUnavailable}, {1 << 20, http.StatusUnsupportedMediaType}} {
 		have := tc.have
 		h := Handler(func(*http.Request) Options {
 			return Options{Memory: func(n int64) bool { have -= n; return have >= 0 }}

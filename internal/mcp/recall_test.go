@@ -18,12 +18,17 @@ func TestRecallLeavesOutOnlyWhatTheCallerHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call200 := timeline.Record{Kind: "call", Key: "c-1", At: c.Head, Time: noon, Data: []byte(`{"v":1,"format":"openai","path":"/v1/chat/completions","began":"2026-11-02T12:00:00Z","messages":1,"status":200}`)}
-	if _, err := w.store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "harbour", Stay: true, Now: noon, Put: []timeline.Record{call200}}); err != nil {
+	call200 := timeline.Record{Kind: "call", Key: "c-1", At: c.Head, Time: noon,
+		Data: []byte(`{"v":1,"format":"openai","path":"/v1/chat/completions","began":"2026-11-02T12:00:00Z","messages":1,"status":200}`)}
+	if _, err := w.store.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "harbour", Stay: true,
+		Now: noon, Put: []timeline.Record{call200}}); err != nil {
 		t.Fatal(err)
 	}
 	asking := func(conversation string, sure bool) mcp.Options {
-		return mcp.Options{Open: w.open, Asking: func(context.Context, string, []byte) (string, bool) { return conversation, sure }}
+		return mcp.Options{Open: w.open, Asking: func(context.Context, string,
+			[]byte) (string, bool) {
+			return conversation, sure
+		}}
 	}
 	for _, tc := range []struct {
 		name  string
@@ -36,7 +41,8 @@ func TestRecallLeavesOutOnlyWhatTheCallerHas(t *testing.T) {
 		{"whatever was used last", mcp.Options{Open: w.open, Conversation: "last"}, true},
 		{"a conversation that is not stored yet", mcp.Options{Open: w.open, Conversation: "new"}, true},
 	} {
-		text, _, failed := call(t, client(t, tc.o), "recall", map[string]any{"query": "What is the release branch called?", "conversation": "harbour"})
+		text, _, failed := call(t, client(t, tc.o), "recall",
+			map[string]any{"query": "What is the release branch called?", "conversation": "harbour"})
 		if failed || strings.Contains(text, "mint-otter") != tc.found {
 			t.Errorf("%s: %s", tc.name, text)
 		}

@@ -131,7 +131,8 @@ func TestDashboard(t *testing.T) {
 	if err := json.Unmarshal(data, &d); err != nil {
 		t.Fatal(err)
 	}
-	if d.UID == "" || d.Title == "" || d.SchemaVersion < 36 || d.Time.From == "" || len(d.Templating.List) == 0 || d.Templating.List[0].Type != "datasource" {
+	if d.UID == "" || d.Title == "" || d.SchemaVersion < 36 || d.Time.From == "" || len(d.Templating.List) == 0 ||
+		d.Templating.List[0].Type != "datasource" {
 		t.Errorf("%+v", d)
 	}
 	metrics, ids, queries := known(t), map[int]bool{}, ""
@@ -143,7 +144,8 @@ func TestDashboard(t *testing.T) {
 		if p.Type == "row" {
 			continue
 		}
-		if p.FieldConfig.Defaults.Unit == "" || p.Description == "" || len(p.Targets) == 0 || p.Datasource.Type != "prometheus" || p.Datasource.UID != "${datasource}" {
+		if p.FieldConfig.Defaults.Unit == "" || p.Description == "" || len(p.Targets) == 0 ||
+			p.Datasource.Type != "prometheus" || p.Datasource.UID != "${datasource}" {
 			t.Errorf("%q has no unit, description, query or data source", p.Title)
 		}
 		for _, q := range p.Targets {
@@ -153,7 +155,10 @@ func TestDashboard(t *testing.T) {
 			queries += q.Expr
 		}
 	}
-	for _, name := range []string{"oriel_calls_total", "oriel_prompt_tokens_before_total", "oriel_provider_tokens_total", "oriel_cuts_total", "oriel_recalls_total", "oriel_fail_open_total", "oriel_stage_seconds", "oriel_calibration_error_ratio", "oriel_queue_calls", "oriel_store_bytes", "oriel_cost_dollars_total", "oriel_refused_tokens_total"} {
+	for _, name := range []string{"oriel_calls_total", "oriel_prompt_tokens_before_total",
+		"oriel_provider_tokens_total", "oriel_cuts_total", "oriel_recalls_total", "oriel_fail_open_total",
+		"oriel_stage_seconds", "oriel_calibration_error_ratio", "oriel_queue_calls", "oriel_store_bytes",
+		"oriel_cost_dollars_total", "oriel_refused_tokens_total"} {
 		if !strings.Contains(queries, name) {
 			t.Errorf("no panel shows %s", name)
 		}
@@ -187,7 +192,8 @@ func TestAlerts(t *testing.T) {
 			}
 		}
 		for _, label := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(a, -1) {
-			if by := promNames.FindStringSubmatch(expr[1]); by == nil || !slices.Contains(promWord.FindAllString(by[2], -1), label[1]) {
+			if by := promNames.FindStringSubmatch(expr[1]); by == nil ||
+				!slices.Contains(promWord.FindAllString(by[2], -1), label[1]) {
 				t.Errorf("%s names the label %s, which its query does not keep", name, label[1])
 			}
 		}

@@ -57,10 +57,13 @@ func expect(t *testing.T, m *metrics.Metrics, want map[string]float64) {
 // SPEC D10
 func TestQualityIsCounted(t *testing.T) {
 	m := metrics.New("v1", nil)
-	m.Quality(&quality.Measures{Calls: 1, Needed: 5, Missing: 3, Back: 1, Again: 4, Held: 1, Passages: 8, Used: 2, Text: 1000, Repeated: 10, Stale: 20})
+	m.Quality(&quality.Measures{Calls: 1, Needed: 5, Missing: 3, Back: 1, Again: 4, Held: 1, Passages: 8, Used: 2,
+		Text: 1000, Repeated: 10, Stale: 20})
 	expect(t, m, map[string]float64{
-		"oriel_measured_calls_total": 1, "oriel_needed_total": 5, "oriel_needed_missing_total": 2, "oriel_repeated_work_total": 3, "oriel_recalled_passages_total": 8,
-		"oriel_recalled_passages_used_total": 2, "oriel_window_bytes_total": 1000, "oriel_window_repeated_bytes_total": 10, "oriel_window_stale_bytes_total": 20,
+		"oriel_measured_calls_total": 1, "oriel_needed_total": 5, "oriel_needed_missing_total": 2,
+		"oriel_repeated_work_total": 3, "oriel_recalled_passages_total": 8,
+		"oriel_recalled_passages_used_total": 2, "oriel_window_bytes_total": 1000,
+		"oriel_window_repeated_bytes_total": 10, "oriel_window_stale_bytes_total": 20,
 	})
 }
 
@@ -68,9 +71,12 @@ func TestQualityIsCounted(t *testing.T) {
 func TestEventsAreCounted(t *testing.T) {
 	m := metrics.New("v1", nil)
 	usage := &event.Usage{Input: 100, CacheRead: 800, CacheWrite: 60, Hour: 40, Output: 50}
-	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5-20250929", TokensBefore: 5000, TokensAfter: 1100, Reported: 1000, Usage: usage})
-	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", Outcome: event.OutcomeFailed, Error: "the provider failed: EOF"})
-	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", Outcome: event.OutcomeLeft, Error: "the client left: context canceled"})
+	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5-20250929", TokensBefore: 5000,
+		TokensAfter: 1100, Reported: 1000, Usage: usage})
+	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", Outcome: event.OutcomeFailed,
+		Error: "the provider failed: EOF"})
+	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", Outcome: event.OutcomeLeft,
+		Error: "the client left: context canceled"})
 	m.Event(oriel.Event{Kind: oriel.EventCut, Action: "evict"})
 	m.Event(oriel.Event{Kind: oriel.EventCondensation, Cost: 0.25})
 	m.Event(oriel.Event{Kind: oriel.EventCondensation, Error: "no"})
@@ -122,8 +128,10 @@ func TestNamesOfStrangersMakeNoSeries(t *testing.T) {
 	m := metrics.New("v1", nil)
 	event := func(i int) {
 		name := fmt.Sprintf("stranger-%d", i)
-		for _, kind := range []string{oriel.EventCall, oriel.EventCut, oriel.EventOverflow, oriel.EventOpen, oriel.EventPin, oriel.EventRecall, name} {
-			m.Event(oriel.Event{Kind: kind, Model: name, Conversation: name, Call: name, Plan: name, Action: name, Reason: name, Usage: &event.Usage{Input: 1, CacheRead: 1, CacheWrite: 1, Output: 1}})
+		for _, kind := range []string{oriel.EventCall, oriel.EventCut, oriel.EventOverflow, oriel.EventOpen,
+			oriel.EventPin, oriel.EventRecall, name} {
+			m.Event(oriel.Event{Kind: kind, Model: name, Conversation: name, Call: name, Plan: name, Action: name,
+				Reason: name, Usage: &event.Usage{Input: 1, CacheRead: 1, CacheWrite: 1, Output: 1}})
 		}
 		m.Stage(call.Stage{Name: name})
 	}
@@ -147,7 +155,8 @@ func TestSourcesAreReadAtEveryScrape(t *testing.T) {
 	m.Watch(metrics.Sources{
 		Requests: func() proxy.Counters {
 			calls++
-			return proxy.Counters{Calls: int64(calls), EngineSlow: 3, BufferedBytes: 7, RefusedTokens: map[string]int64{"expired": 8}, RefusedSignIns: map[string]int64{"unknown": 9}}
+			return proxy.Counters{Calls: int64(calls), EngineSlow: 3, BufferedBytes: 7,
+				RefusedTokens: map[string]int64{"expired": 8}, RefusedSignIns: map[string]int64{"unknown": 9}}
 		},
 		Records:    func() *call.Counters { var c call.Counters; c.Written.Add(5); return &c },
 		Health:     func() proxy.Health { return proxy.Health{DroppedEvents: 2} },
@@ -159,9 +168,12 @@ func TestSourcesAreReadAtEveryScrape(t *testing.T) {
 	scrape(t, m)
 	bad = errors.New("the disk is full")
 	expect(t, m, map[string]float64{
-		`oriel_requests_total{kind="call"}`: 2, `oriel_engine_failures_total{reason="slow"}`: 3, `oriel_buffered_bytes`: 7,
-		`oriel_records_total{outcome="written"}`: 5, `oriel_dropped_lines_total{kind="event"}`: 2, `oriel_queue_calls`: 4, `oriel_spool_lost_total`: 3, `oriel_queue_bytes`: 1000,
-		`oriel_refused_tokens_total{kind="request",reason="expired"}`: 8, `oriel_refused_tokens_total{kind="sign_in",reason="unknown"}`: 9,
+		`oriel_requests_total{kind="call"}`: 2, `oriel_engine_failures_total{reason="slow"}`: 3,
+		`oriel_buffered_bytes`:                   7,
+		`oriel_records_total{outcome="written"}`: 5, `oriel_dropped_lines_total{kind="event"}`: 2,
+		`oriel_queue_calls`: 4, `oriel_spool_lost_total`: 3, `oriel_queue_bytes`: 1000,
+		`oriel_refused_tokens_total{kind="request",reason="expired"}`: 8,
+		`oriel_refused_tokens_total{kind="sign_in",reason="unknown"}`: 9,
 		`oriel_spool_calls`: 6, `oriel_spool_bytes`: 2000, `oriel_store_bytes`: 12345, `oriel_store_up`: 0,
 	})
 }
@@ -176,10 +188,12 @@ func TestMetricsHaveHelpAndUnits(t *testing.T) {
 	unit := regexp.MustCompile(`_(seconds|bytes|ratio|calls|info|up)$`)
 	for _, k := range kinds {
 		name, kind := k[1], k[2]
-		if help := regexp.MustCompile(`(?m)^# HELP ` + name + ` (.+)$`).FindStringSubmatch(text); help == nil || !strings.HasSuffix(help[1], ".") {
+		if help := regexp.MustCompile(`(?m)^# HELP ` + name + ` (.+)$`).FindStringSubmatch(text); help == nil ||
+			!strings.HasSuffix(help[1], ".") {
 			t.Errorf("%s: the help is %q", name, help)
 		}
-		if counts := strings.HasSuffix(name, "_total"); counts != (kind == "counter") || !counts && !unit.MatchString(name) {
+		if counts := strings.HasSuffix(name, "_total"); counts != (kind == "counter") ||
+			!counts && !unit.MatchString(name) {
 			t.Errorf("%s is a %s", name, kind)
 		}
 	}
@@ -189,10 +203,14 @@ func TestMetricsHaveHelpAndUnits(t *testing.T) {
 func all() *metrics.Metrics {
 	m := metrics.New("v1", nil)
 	m.Watch(metrics.Sources{
-		Requests: func() proxy.Counters { return proxy.Counters{RefusedTokens: map[string]int64{"unknown": 0}} }, Records: func() *call.Counters { return new(call.Counters) }, Health: func() proxy.Health { return proxy.Health{} },
-		Queue: func() (int, int64) { return 0, 0 }, Spool: func() (int, int64, int64) { return 0, 0, 0 }, StoreBytes: func() int64 { return 0 }, StoreError: func() error { return nil },
+		Requests: func() proxy.Counters { return proxy.Counters{RefusedTokens: map[string]int64{"unknown": 0}} },
+		Records:  func() *call.Counters { return new(call.Counters) },
+		Health:   func() proxy.Health { return proxy.Health{} },
+		Queue:    func() (int, int64) { return 0, 0 }, Spool: func() (int, int64, int64) { return 0, 0, 0 },
+		StoreBytes: func() int64 { return 0 }, StoreError: func() error { return nil },
 	})
-	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "gpt-4o", TokensBefore: 1, TokensAfter: 1, Reported: 1, Usage: &event.Usage{Input: 1, CacheRead: 1, CacheWrite: 1, Output: 1}})
+	m.Event(oriel.Event{Kind: oriel.EventCall, Model: "gpt-4o", TokensBefore: 1, TokensAfter: 1, Reported: 1,
+		Usage: &event.Usage{Input: 1, CacheRead: 1, CacheWrite: 1, Output: 1}})
 	m.Event(oriel.Event{Kind: oriel.EventOverflow})
 	m.Event(oriel.Event{Kind: oriel.EventPin})
 	return m
@@ -203,14 +221,17 @@ func all() *metrics.Metrics {
 func TestCallsOfAProxyAreCounted(t *testing.T) {
 	model := &fakemodel.Server{Answer: func(r *fakemodel.Request) fakemodel.Answer {
 		if len(r.Data()) > 60_000 {
-			return fakemodel.Answer{Status: http.StatusBadRequest, Error: "prompt is too long: 30000 tokens > 12000 maximum"}
+			return fakemodel.Answer{Status: http.StatusBadRequest,
+				Error: "prompt is too long: 30000 tokens > 12000 maximum"}
 		}
 		return fakemodel.Answer{Text: "Well.", Input: 2000, Output: 5}
 	}}
 	provider := httptest.NewServer(model)
 	defer provider.Close()
 	m := metrics.New("v1", nil)
-	engine, err := oriel.Open(call.With(t.Context(), call.Inside{Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}, Stages: m.Stage}), oriel.Config{NoEmbed: true, Events: m.Event})
+	engine, err := oriel.Open(call.With(t.Context(),
+		call.Inside{Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}, Stages: m.Stage}),
+		oriel.Config{NoEmbed: true, Events: m.Event})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,13 +240,15 @@ func TestCallsOfAProxyAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Watch(metrics.Sources{Requests: server.Counters, Records: call.Of(engine).Counters, Queue: call.Of(engine).Backlog, StoreError: call.Of(engine).Err})
+	m.Watch(metrics.Sources{Requests: server.Counters, Records: call.Of(engine).Counters,
+		Queue: call.Of(engine).Backlog, StoreError: call.Of(engine).Err})
 	door := httptest.NewServer(server)
 	defer door.Close()
 	long := strings.Repeat("word ", 3000)
 	history := `{"role":"user","content":"Begin."}`
 	send := func(stream bool) {
-		body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":100,"stream":%v,"messages":[%s]}`, stream, history)
+		body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":100,"stream":%v,"messages":[%s]}`, stream,
+			history)
 		res, err := http.Post(door.URL+"/v1/messages", "application/json", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
@@ -248,9 +271,12 @@ func TestCallsOfAProxyAreCounted(t *testing.T) {
 	}
 	got, _ := scrape(t, m)
 	for name, least := range map[string]float64{
-		`oriel_calls_total{model="claude-sonnet-4-5",result="ok"}`: 8, `oriel_requests_total{kind="call"}`: 8, `oriel_records_total{outcome="written"}`: 8,
-		`oriel_overflows_total{model="claude-sonnet-4-5"}`: 1, `oriel_stage_seconds_count{stage="again"}`: 1, `oriel_stage_seconds_count{stage="begin"}`: 8,
-		`oriel_stage_seconds_count{stage="read"}`: 8, `oriel_stage_seconds_count{stage="find"}`: 8, `oriel_stage_seconds_count{stage="plan"}`: 9,
+		`oriel_calls_total{model="claude-sonnet-4-5",result="ok"}`: 8, `oriel_requests_total{kind="call"}`: 8,
+		`oriel_records_total{outcome="written"}`:           8,
+		`oriel_overflows_total{model="claude-sonnet-4-5"}`: 1, `oriel_stage_seconds_count{stage="again"}`: 1,
+		`oriel_stage_seconds_count{stage="begin"}`: 8,
+		`oriel_stage_seconds_count{stage="read"}`:  8, `oriel_stage_seconds_count{stage="find"}`: 8,
+		`oriel_stage_seconds_count{stage="plan"}`:  9,
 		`oriel_stage_seconds_count{stage="reply"}`: 8, `oriel_stage_seconds_count{stage="store"}`: 8,
 		`oriel_provider_tokens_total{kind="output",model="claude-sonnet-4-5"}`: 40, `oriel_store_up`: 1,
 	} {
@@ -264,7 +290,8 @@ func TestCallsOfAProxyAreCounted(t *testing.T) {
 			cuts += v
 		}
 	}
-	if before, after := got[`oriel_prompt_tokens_before_total{model="claude-sonnet-4-5"}`], got[`oriel_prompt_tokens_after_total{model="claude-sonnet-4-5"}`]; cuts == 0 || after == 0 || after >= before {
+	if before, after := got[`oriel_prompt_tokens_before_total{model="claude-sonnet-4-5"}`],
+		got[`oriel_prompt_tokens_after_total{model="claude-sonnet-4-5"}`]; cuts == 0 || after == 0 || after >= before {
 		t.Errorf("%v cuts, %v tokens before and %v after", cuts, before, after)
 	}
 	if n := got[`oriel_cuts_total{action="other"}`]; n > 0 {
@@ -275,8 +302,10 @@ func TestCallsOfAProxyAreCounted(t *testing.T) {
 // What the metrics of one call cost: its event and its stages.
 func BenchmarkCall(b *testing.B) {
 	m := metrics.New("v1", nil)
-	e := oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", TokensBefore: 5000, TokensAfter: 1100, Reported: 1000, Usage: &event.Usage{Input: 100, CacheRead: 800, CacheWrite: 60, Output: 50}}
-	stages := []string{call.StageBegin, call.StageRead, call.StageFind, call.StagePlan, call.StageReply, call.StageStore}
+	e := oriel.Event{Kind: oriel.EventCall, Model: "claude-sonnet-4-5", TokensBefore: 5000, TokensAfter: 1100,
+		Reported: 1000, Usage: &event.Usage{Input: 100, CacheRead: 800, CacheWrite: 60, Output: 50}}
+	stages := []string{call.StageBegin, call.StageRead, call.StageFind, call.StagePlan, call.StageReply,
+		call.StageStore}
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Event(e)

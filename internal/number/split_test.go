@@ -25,7 +25,8 @@ func TestSplitSumsUpAndEmptiesNothing(t *testing.T) {
 				t.Fatalf("%v of %v for %d", got, was, total)
 			}
 			// At most a token for each other part is taken away for those that would be empty.
-			if fair := float64(was[i]) * float64(total) / float64(max(1, sum)); math.Abs(float64(n)-fair) > float64(some)+1 {
+			if fair := float64(was[i]) * float64(total) / float64(max(1,
+				sum)); math.Abs(float64(n)-fair) > float64(some)+1 {
 				t.Fatalf("part %d of %v is %d, want about %.1f", i, was, n, fair)
 			}
 		}

@@ -58,7 +58,8 @@ func TestEveryPlanHasANumberOfItsOwn(t *testing.T) {
 // Ids are read from keys of all versions.
 func TestIDsInKeys(t *testing.T) {
 	for key, want := range map[string]string{
-		"p3": "p3", "p12-CALL-0r": "p-CALL-0r", "p-CALL-0": "p-CALL-0", "p03": "p03", "": "", "something-new": "something-new",
+		"p3": "p3", "p12-CALL-0r": "p-CALL-0r", "p-CALL-0": "p-CALL-0", "p03": "p03", "": "",
+		"something-new": "something-new",
 	} {
 		if id := plan.IDOf(key); id != want {
 			t.Errorf("%q: %q, want %q", key, id, want)
@@ -72,15 +73,18 @@ func TestAPlanThatIsProposedAgainReplacesTheFirst(t *testing.T) {
 	ctx := t.Context()
 	store := memory.New()
 	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "c"}
-	if _, err := store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Stay: true, Now: time.Unix(1, 0)}); err != nil {
+	if _, err := store.Apply(ctx, timeline.Local,
+		timeline.Change{Conversation: "c", Stay: true, Now: time.Unix(1, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, data := range []string{`{"first":1}`, `{"second":2}`} {
-		if err := plan.Propose(ctx, notes, plan.Proposal{ID: "p-call-0", Data: []byte(data), Raw: [][]byte{[]byte(data)}, Now: time.Unix(2, 0)}); err != nil {
+		if err := plan.Propose(ctx, notes, plan.Proposal{ID: "p-call-0", Data: []byte(data),
+			Raw: [][]byte{[]byte(data)}, Now: time.Unix(2, 0)}); err != nil {
 			t.Fatal(err)
 		}
 		plans, err := plan.Proposed(ctx, notes, nil)
-		if err != nil || len(plans) != 1 || plans[0].ID != "p-call-0" || string(plans[0].Data) != data || !slices.Equal(plans[0].Contents, []timeline.Hash{timeline.HashOf([]byte(data))}) {
+		if err != nil || len(plans) != 1 || plans[0].ID != "p-call-0" || string(plans[0].Data) != data ||
+			!slices.Equal(plans[0].Contents, []timeline.Hash{timeline.HashOf([]byte(data))}) {
 			t.Errorf("proposed are %+v, %v instead of %s", plans, err, data)
 		}
 	}
@@ -102,10 +106,12 @@ func TestAProposalIsRefusedBesideUnknownPlans(t *testing.T) {
 	}
 	known := map[string]bool{}
 	propose := func() error {
-		return plan.Propose(ctx, notes, plan.Proposal{ID: "p-D-0", Data: []byte(`{}`), Known: func(id string) bool { return known[id] }, Now: time.Unix(2, 0)})
+		return plan.Propose(ctx, notes, plan.Proposal{ID: "p-D-0", Data: []byte(`{}`),
+			Known: func(id string) bool { return known[id] }, Now: time.Unix(2, 0)})
 	}
 	var others *plan.OthersError
-	if err := propose(); !errors.As(err, &others) || !slices.Equal(others.Stored, []string{"p-A-0", "p-B-0"}) || !slices.Equal(others.Proposed, []string{"p-C-0"}) {
+	if err := propose(); !errors.As(err, &others) || !slices.Equal(others.Stored, []string{"p-A-0", "p-B-0"}) ||
+		!slices.Equal(others.Proposed, []string{"p-C-0"}) {
 		t.Errorf("%v: %+v", err, others)
 	}
 	for _, id := range slices.Concat(others.Stored, others.Proposed) {

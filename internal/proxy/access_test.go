@@ -39,7 +39,8 @@ func (s *team) Token(ctx context.Context, hash timeline.TokenHash) (timeline.Tok
 func (s *team) add(t *testing.T, tenant, role string, expires time.Time) string {
 	t.Helper()
 	token := access.NewToken()
-	if err := s.AddToken(t.Context(), timeline.Token{Hash: timeline.HashToken(token), Tenant: tenant, Role: role, Created: time.Now(), Expires: expires}); err != nil {
+	if err := s.AddToken(t.Context(), timeline.Token{Hash: timeline.HashToken(token), Tenant: tenant, Role: role,
+		Created: time.Now(), Expires: expires}); err != nil {
 		t.Fatal(err)
 	}
 	return token
@@ -56,13 +57,15 @@ var whose = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 func TestStoredTokensAdmitByTenantAndRole(t *testing.T) {
 	store := &team{Store: memory.New()}
 	ann, bob := store.add(t, "ann", timeline.RoleCall, time.Time{}), store.add(t, "bob", timeline.RoleRead, time.Time{})
-	expired, revoked := store.add(t, "ann", timeline.RoleCall, time.Now().Add(-time.Hour)), store.add(t, "ann", timeline.RoleCall, time.Time{})
+	expired, revoked := store.add(t, "ann", timeline.RoleCall, time.Now().Add(-time.Hour)),
+		store.add(t, "ann", timeline.RoleCall, time.Time{})
 	if err := store.RevokeToken(t.Context(), timeline.HashToken(revoked), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	k := &keeper{}
 	var got seen
-	s := startWith(t, k, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Console: whose}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
+	s := startWith(t, k, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Console: whose},
+		func(w http.ResponseWriter, r *http.Request) { got = see(r) })
 	for _, tc := range []struct {
 		name, token, method, path string
 		status                    int
@@ -124,7 +127,8 @@ func TestStoredTokensAreNeverForwarded(t *testing.T) {
 	store := &team{Store: memory.New()}
 	ann, other := store.add(t, "ann", timeline.RoleCall, time.Time{}), access.NewToken()
 	forwarded := 0
-	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store}, func(http.ResponseWriter, *http.Request) { forwarded++ })
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store},
+		func(http.ResponseWriter, *http.Request) { forwarded++ })
 	for _, stray := range []string{ann, other} {
 		for name, change := range map[string]func(*http.Request){
 			"key":    func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+stray) },
@@ -151,7 +155,8 @@ func TestStoredTokensOnLoopback(t *testing.T) {
 	store := &team{Store: memory.New()}
 	ann := store.add(t, "ann", timeline.RoleCall, time.Time{})
 	s := start(t, proxy.Options{Stored: store, Console: whose}, func(http.ResponseWriter, *http.Request) {})
-	for token, want := range map[string]string{"": "local call", "of another server": "local call", ann: "ann call", access.NewToken(): "does not know"} {
+	for token, want := range map[string]string{"": "local call", "of another server": "local call", ann: "ann call",
+		access.NewToken(): "does not know"} {
 		r := s.request("GET", "/oriel/api/x", "")
 		r.Header.Set("X-Oriel-Token", token)
 		if _, body := s.do(r); !strings.Contains(body, want) {
@@ -200,11 +205,13 @@ func TestTokensWhileTheirStoreIsGone(t *testing.T) {
 // which to try again; other tenants and other requests are not counted.
 func TestCallsPerMinute(t *testing.T) {
 	store := &team{Store: memory.New()}
-	ann, bob, cid := store.add(t, "ann", timeline.RoleCall, time.Time{}), store.add(t, "bob", timeline.RoleCall, time.Time{}), store.add(t, "cid", timeline.RoleCall, time.Time{})
+	ann, bob, cid := store.add(t, "ann", timeline.RoleCall, time.Time{}),
+		store.add(t, "bob", timeline.RoleCall, time.Time{}), store.add(t, "cid", timeline.RoleCall, time.Time{})
 	clock := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 	var limited []string
 	s := start(t, proxy.Options{
-		Listen: "0.0.0.0:0", Stored: store, CallsPerMinute: map[string]int{"ann": 2, "cid": 0, "*": 1}, Now: func() time.Time { return clock },
+		Listen: "0.0.0.0:0", Stored: store, CallsPerMinute: map[string]int{"ann": 2, "cid": 0, "*": 1},
+		Now:     func() time.Time { return clock },
 		OnLimit: func(tenant, call string) { limited = append(limited, tenant) },
 	}, func(http.ResponseWriter, *http.Request) {})
 	call := func(token, path string) (*http.Response, string) {
@@ -229,20 +236,24 @@ func TestCallsPerMinute(t *testing.T) {
 		Type  string
 		Error struct{ Type, Message string }
 	}
-	if err := json.Unmarshal([]byte(body), &anthropic); err != nil || res.StatusCode != 429 || res.Header.Get("Retry-After") != "30" ||
-		anthropic.Type != "error" || anthropic.Error.Type != "rate_limit_error" || !strings.Contains(anthropic.Error.Message, "2 calls a minute") {
+	if err := json.Unmarshal([]byte(body), &anthropic); err != nil || res.StatusCode != 429 ||
+		res.Header.Get("Retry-After") != "30" ||
+		anthropic.Type != "error" || anthropic.Error.Type != "rate_limit_error" ||
+		!strings.Contains(anthropic.Error.Message, "2 calls a minute") {
 		t.Errorf("%d, retry after %q: %s", res.StatusCode, res.Header.Get("Retry-After"), body)
 	}
 	res, body = call(ann, "/v1/chat/completions")
 	var openAI struct {
 		Error struct{ Message, Code string }
 	}
-	if err := json.Unmarshal([]byte(body), &openAI); err != nil || res.StatusCode != 429 || openAI.Error.Code != "calls_per_minute" {
+	if err := json.Unmarshal([]byte(body), &openAI); err != nil || res.StatusCode != 429 ||
+		openAI.Error.Code != "calls_per_minute" {
 		t.Errorf("%d %s", res.StatusCode, body)
 	}
 	expect(bob, "/v1/messages", 200)
 	expect(bob, "/v1/messages", 429)
-	for _, path := range []string{"/v1/chat/%63ompletions", "/v1/chat%2Fcompletions", "/v1/messages/", "/v1/completions", "/v1/Chat/Completions", "/v1/embeddings"} {
+	for _, path := range []string{"/v1/chat/%63ompletions", "/v1/chat%2Fcompletions", "/v1/messages/",
+		"/v1/completions", "/v1/Chat/Completions", "/v1/embeddings"} {
 		expect(bob, path, 429)
 	}
 	clock = clock.Add(30 * time.Second)
@@ -270,7 +281,8 @@ func TestRatesHoldOverAnyTime(t *testing.T) {
 				}
 				time.Sleep(time.Duration(i%97) * time.Millisecond)
 			}
-			if most := float64(limit) * (1 + time.Since(began).Minutes()); float64(passed) > most+1 || passed < min(5000, int(most)-1) {
+			if most := float64(limit) * (1 + time.Since(began).Minutes()); float64(passed) > most+1 ||
+				passed < min(5000, int(most)-1) {
 				t.Errorf("%d calls of %d a minute, at most %.0f", passed, limit, most)
 			}
 		}
@@ -296,10 +308,12 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 					<-r.Context().Done()
 					ended <- time.Since(began)
 				})
-				s := startOn(t, nil, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Console: stream}, nil, newNetwork())
+				s := startOn(t, nil, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Console: stream}, nil,
+					newNetwork())
 				ctx, leave := context.WithTimeout(t.Context(), time.Hour)
 				defer leave()
-				res, err := s.client.Do(s.request("GET", "/oriel/api/events", "", "X-Oriel-Token", token).WithContext(ctx))
+				res, err := s.client.Do(s.request("GET", "/oriel/api/events", "", "X-Oriel-Token",
+					token).WithContext(ctx))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -311,7 +325,8 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 					}
 				}
 				lasted := <-ended
-				if valid := lasted > 59*time.Minute; valid != (way == "valid") || !valid && (lasted < time.Minute || lasted > time.Minute+5*time.Second) {
+				if valid := lasted > 59*time.Minute; valid != (way == "valid") ||
+					!valid && (lasted < time.Minute || lasted > time.Minute+5*time.Second) {
 					t.Errorf("it lasted %v", lasted)
 				}
 			})
@@ -333,9 +348,11 @@ func TestAWebSocketEndsWithItsToken(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer c.Close()
-				go io.WriteString(c, strings.Replace(handshake, "Host: localhost\r\n", "Host: 127.0.0.1\r\nX-Oriel-Token: "+token+"\r\n", 1))
+				go io.WriteString(c, strings.Replace(handshake, "Host: localhost\r\n",
+					"Host: 127.0.0.1\r\nX-Oriel-Token: "+token+"\r\n", 1))
 				b := bufio.NewReader(c)
-				if res, err := http.ReadResponse(b, nil); err != nil || res.StatusCode != http.StatusSwitchingProtocols {
+				if res, err := http.ReadResponse(b, nil); err != nil ||
+					res.StatusCode != http.StatusSwitchingProtocols {
 					t.Fatal(res, err)
 				}
 				if _, err := b.Discard(len("hello")); err != nil {
@@ -350,7 +367,8 @@ func TestAWebSocketEndsWithItsToken(t *testing.T) {
 							t.Fatal(err)
 						}
 						defer wrong.Close()
-						go io.WriteString(wrong, "GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Oriel-Token: wrong\r\n\r\n")
+						go io.WriteString(wrong,
+							"GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Oriel-Token: wrong\r\n\r\n")
 					}
 					synctest.Wait()
 				}
@@ -362,7 +380,8 @@ func TestAWebSocketEndsWithItsToken(t *testing.T) {
 				c.SetReadDeadline(time.Now().Add(time.Hour))
 				began := time.Now()
 				_, err = b.ReadByte()
-				if lasted := time.Since(began); (lasted > 59*time.Minute) != (way == "valid") || way != "valid" && lasted > 5*time.Second {
+				if lasted := time.Since(began); (lasted > 59*time.Minute) != (way == "valid") ||
+					way != "valid" && lasted > 5*time.Second {
 					t.Errorf("it lasted %v: %v", lasted, err)
 				}
 			})
@@ -372,7 +391,8 @@ func TestAWebSocketEndsWithItsToken(t *testing.T) {
 
 // Health checks and the page that asks for a token come without one: nobody was refused.
 func TestRequestsThatNeedNoTokenAreNotCountedAsRefused(t *testing.T) {
-	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "ann"}, Console: whose}, nil)
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "ann"},
+		Console: whose}, nil)
 	proxy.HoldGuessesForTest(s.server, 0)
 	for path, want := range map[string]int{"/oriel/healthz": 200, "/oriel/session": 401} {
 		if resp := browse(t, s, path, nil); resp.StatusCode != want {

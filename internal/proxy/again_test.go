@@ -35,7 +35,8 @@ func TestABodyOfOursHasHeadersOfItsOwn(t *testing.T) {
 			t.Fatalf("the provider got %q", bodies)
 		}
 		keys := []string{got[0].Get(key), got[1].Get(key), got[2].Get(key)}
-		if keys[0] != "mine" || !strings.HasPrefix(keys[1], "oriel-") || !strings.HasPrefix(keys[2], "oriel-") || keys[1] == keys[2] {
+		if keys[0] != "mine" || !strings.HasPrefix(keys[1], "oriel-") || !strings.HasPrefix(keys[2], "oriel-") ||
+			keys[1] == keys[2] {
 			t.Errorf("%s: %q", key, keys)
 		}
 		for i, h := range got {

@@ -44,7 +44,8 @@ func BenchmarkCall(b *testing.B) {
 				case "httputil": // the standard library's, which reads no body and logs nothing
 					base, _ := neturl.Parse(s.upstream.URL)
 					transport := &http.Transport{DisableCompression: true}
-					plain := httptest.NewServer(&httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(base) }})
+					plain := httptest.NewServer(&httputil.ReverseProxy{Transport: transport,
+						Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(base) }})
 					defer transport.CloseIdleConnections()
 					defer plain.Close()
 					url = plain.URL

@@ -24,7 +24,10 @@ func TestChangesHoldForTheNextRequest(t *testing.T) {
 		}
 		io.WriteString(w, "end")
 	})
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "new") }))
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		io.WriteString(w, "new")
+	}))
 	defer other.Close()
 
 	answer := make(chan string, 1)
@@ -48,7 +51,8 @@ func TestChangesHoldForTheNextRequest(t *testing.T) {
 	if err := s.server.Change(changed); err != nil {
 		t.Fatal(err)
 	}
-	if res, _ := s.post("/v1/chat/completions", "{}", "X-Oriel-Token", "first"); res.StatusCode != http.StatusUnauthorized {
+	if res, _ := s.post("/v1/chat/completions", "{}", "X-Oriel-Token",
+		"first"); res.StatusCode != http.StatusUnauthorized {
 		t.Error(res.Status)
 	}
 	for name, o := range map[string]proxy.Options{
@@ -78,7 +82,8 @@ func TestTheTokenStaysWhereOthersReachTheProxy(t *testing.T) {
 	if err := s.Change(proxy.Options{}); err == nil || !strings.Contains(err.Error(), "a token is needed") {
 		t.Error(err)
 	}
-	if err := s.Change(proxy.Options{Tokens: map[string]string{"fifteen-letters": "a"}}); err == nil || !strings.Contains(err.Error(), "this one has 15 characters, give at least 16") {
+	if err := s.Change(proxy.Options{Tokens: map[string]string{"fifteen-letters": "a"}}); err == nil ||
+		!strings.Contains(err.Error(), "this one has 15 characters, give at least 16") {
 		t.Error(err)
 	}
 }

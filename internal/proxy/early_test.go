@@ -108,6 +108,7 @@ func lateLeave(l net.Listener) error {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return err
 	}
-	_, err = io.WriteString(c, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </b>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+	_, err = io.WriteString(c,
+		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </b>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 	return err
 }

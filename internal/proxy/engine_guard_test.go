@@ -82,18 +82,20 @@ func TestEngineGetsCalls(t *testing.T) {
 	k := &keeper{ended: make(chan *note, 1)}
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	answer := strings.Repeat("data: 0123456789\n\n", 20_000)
-	s := startWith(t, k, proxy.Options{Now: func() time.Time { return began }}, func(w http.ResponseWriter, r *http.Request) {
-		for p := range strings.SplitAfterSeq(answer, "\n\n") {
-			io.WriteString(w, p)
-		}
-	})
+	s := startWith(t, k, proxy.Options{Now: func() time.Time { return began }},
+		func(w http.ResponseWriter, r *http.Request) {
+			for p := range strings.SplitAfterSeq(answer, "\n\n") {
+				io.WriteString(w, p)
+			}
+		})
 	res, body := s.post("/p/deep/v1/messages?beta=true", `{"model":"m"}`, "X-Oriel-Conversation", "mine")
 	n := <-k.ended
 	if body != answer || string(n.body) != answer || n.status != 200 || n.ends != 1 || n.err != nil {
 		t.Errorf("%d bytes, recorded %d, status %d, %d ends, %v", len(body), len(n.body), n.status, n.ends, n.err)
 	}
 	c := k.calls[0]
-	if c.Tenant != "local" || c.Profile != "deep" || c.Format.String() != "anthropic" || c.Path != "/v1/messages" || string(c.Body) != `{"model":"m"}` ||
+	if c.Tenant != "local" || c.Profile != "deep" || c.Format.String() != "anthropic" || c.Path != "/v1/messages" ||
+		string(c.Body) != `{"model":"m"}` ||
 		c.Header.Get("X-Oriel-Conversation") != "mine" || !c.Began.Equal(began) || c.ID == "" {
 		t.Errorf("%+v", c)
 	}
@@ -104,7 +106,9 @@ func TestEngineGetsCalls(t *testing.T) {
 	if len(k.calls) != 1 {
 		t.Error("embeddings are no call")
 	}
-	if log := s.log.String(); !strings.Contains(log, "msg=call") || !strings.Contains(log, "path=/v1/messages status=200") || !strings.Contains(log, " model=model-1 ") || !strings.Contains(log, "conversation=conv-1") || strings.Contains(log, "beta") {
+	if log := s.log.String(); !strings.Contains(log, "msg=call") ||
+		!strings.Contains(log, "path=/v1/messages status=200") || !strings.Contains(log, " model=model-1 ") ||
+		!strings.Contains(log, "conversation=conv-1") || strings.Contains(log, "beta") {
 		t.Error(log)
 	}
 }
@@ -187,12 +191,14 @@ func TestCallsSurviveTheEngine(t *testing.T) {
 					return // there is no call
 				}
 				err := <-f.ended
-				if fails := panics || kind == "blocks"; fails && method != "End" && !errors.Is(err, proxy.ErrEngine) || !fails && err != nil {
+				if fails := panics || kind == "blocks"; fails && method != "End" && !errors.Is(err, proxy.ErrEngine) ||
+					!fails && err != nil {
 					t.Errorf("ended with %v", err)
 				}
 				s.finish()
 				c := s.server.Counters()
-				if panics && c.EnginePanics != 1 || kind == "blocks" && method != "End" && c.EngineSlow != 1 || c.Answered != 1 {
+				if panics && c.EnginePanics != 1 || kind == "blocks" && method != "End" && c.EngineSlow != 1 ||
+					c.Answered != 1 {
 					t.Errorf("%+v", c)
 				}
 			}
@@ -211,7 +217,8 @@ func TestMemoryIsBoundedWhereTheEngineIsStuck(t *testing.T) {
 	for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 		release := make(chan struct{})
 		f := &fault{in: "Begin", do: func() { <-release }, wait: time.Millisecond, ended: make(chan error, 5)}
-		s := startWith(t, counting{f}, proxy.Options{BufferLimit: 250_000}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+		s := startWith(t, counting{f}, proxy.Options{BufferLimit: 250_000},
+			func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 		body := strings.Repeat("x", 100_000)
 		for i := range 5 {
 			res, _ := s.post(path, body)
@@ -220,7 +227,8 @@ func TestMemoryIsBoundedWhereTheEngineIsStuck(t *testing.T) {
 			}
 		}
 		c := s.server.Counters()
-		if c.EngineSlow != 2 || path == "/v1/messages" && c.PassedMemory != 3 || c.BufferedBytes < 200_000 || c.BufferedBytes > 250_000 {
+		if c.EngineSlow != 2 || path == "/v1/messages" && c.PassedMemory != 3 || c.BufferedBytes < 200_000 ||
+			c.BufferedBytes > 250_000 {
 			t.Errorf("%s: %+v", path, c)
 		}
 		close(release)
@@ -237,8 +245,10 @@ func TestAbandonedCallsAreBounded(t *testing.T) {
 	for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 		release := make(chan struct{})
 		var asked atomic.Int64
-		f := &fault{in: "Begin", do: func() { asked.Add(1); <-release }, wait: time.Millisecond, ended: make(chan error, 100)}
-		s := startWith(t, counting{f}, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+		f := &fault{in: "Begin", do: func() { asked.Add(1); <-release }, wait: time.Millisecond,
+			ended: make(chan error, 100)}
+		s := startWith(t, counting{f}, proxy.Options{},
+			func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
 		for range proxy.MaxBehind + 20 {
 			if res, body := s.post(path, "{}"); res.StatusCode != 200 || body != "{}" {
 				t.Fatal(path, res.Status, body)

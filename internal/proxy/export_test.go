@@ -56,14 +56,16 @@ func TurnsForTest(s *Server) int {
 func SettleForTest(s *Server, d time.Duration) { s.settling = d }
 
 // RouteForTest returns where a request goes.
-func RouteForTest(openAIBase, anthropicBase string, r *http.Request) (uri, format, token, profile string, own bool, err error) {
+func RouteForTest(openAIBase, anthropicBase string,
+	r *http.Request) (uri, format, token, profile string, own bool, err error) {
 	s, err := New(Options{OpenAI: openAIBase, Anthropic: anthropicBase})
 	if err != nil {
 		return
 	}
 	t := readRoute(r)
 	u := s.routing.Load().upstreams[t.vendor]
-	return u.origin() + u.target(t.path, r.URL.RawQuery, r.URL.ForceQuery).RequestURI(), t.format.String(), t.token, t.profile, t.own, nil
+	return u.origin() + u.target(t.path, r.URL.RawQuery, r.URL.ForceQuery).RequestURI(), t.format.String(), t.token,
+		t.profile, t.own, nil
 }
 
 // ForeignForTest returns why a request is refused as one of another vendor, or "".

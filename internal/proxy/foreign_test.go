@@ -79,7 +79,8 @@ func TestKeysReachNoOtherVendor(t *testing.T) {
 	} {
 		reached = ""
 		method, path, _ := strings.Cut(line, " ")
-		c := s.raw(method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}") // as it is spelt
+		c := s.raw(method + " " + path +
+			" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}") // as it is spelt
 		res, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {
 			t.Fatal(line, err)
@@ -89,8 +90,10 @@ func TestKeysReachNoOtherVendor(t *testing.T) {
 		switch {
 		case api == "" && reached == "":
 			t.Errorf("%s: refused: %s", line, body)
-		case api != "" && (reached != "" || res.StatusCode != http.StatusNotFound || !strings.Contains(string(body), api)):
-			t.Errorf("%s: status %d, upstream reached at %q, want a refusal that names %s: %s", line, res.StatusCode, reached, api, body)
+		case api != "" && (reached != "" || res.StatusCode != http.StatusNotFound ||
+			!strings.Contains(string(body), api)):
+			t.Errorf("%s: status %d, upstream reached at %q, want a refusal that names %s: %s", line, res.StatusCode,
+				reached, api, body)
 		}
 	}
 }
@@ -130,7 +133,8 @@ func TestKeysOfOtherVendorsAreNotForwarded(t *testing.T) {
 		if c.header != "" {
 			r.Header.Set(c.header, c.value)
 		}
-		if why := proxy.ForeignForTest(proxy.Options{}, r); (why != "") != (c.want != "") || !strings.Contains(why, c.want) {
+		if why := proxy.ForeignForTest(proxy.Options{}, r); (why != "") != (c.want != "") ||
+			!strings.Contains(why, c.want) {
 			t.Errorf("%v: %q", c, why)
 		}
 		other := proxy.Options{OpenAI: "https://gateway.example/v1", Anthropic: "https://gateway.example"}

@@ -38,7 +38,8 @@ func TestAProviderThatGoesAwayIsAskedAFewTimes(t *testing.T) {
 				defer context.AfterFunc(ctx, func() { c.Close() })()
 				defer c.Close()
 				s := tls.Server(c, &tls.Config{Certificates: certified.TLS.Certificates, NextProtos: []string{"h2"}})
-				const settings, away = "\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+				const settings, away = "\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+					"\x00\x00\x08\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 				if _, err := io.WriteString(s, settings); err != nil {
 					return
 				}
@@ -56,7 +57,8 @@ func TestAProviderThatGoesAwayIsAskedAFewTimes(t *testing.T) {
 	proxy.TrustForTest(s.server, trusted)
 	// The transport opens some connections that it does not use.
 	res, text := s.post("/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"hi"}]}`)
-	if n := asked.Load(); res.StatusCode != http.StatusBadGateway || n < 2 || n > 32 || !strings.Contains(text, "closed each connection") {
+	if n := asked.Load(); res.StatusCode != http.StatusBadGateway || n < 2 || n > 32 ||
+		!strings.Contains(text, "closed each connection") {
 		t.Errorf("%d after %d connections: %s", res.StatusCode, n, text)
 	}
 }

@@ -41,7 +41,8 @@ func TestShortTokensAreRefusedBeyondLoopback(t *testing.T) {
 func TestGuessesAreSlowedAndRightTokensAreNot(t *testing.T) {
 	const token = "the-right-token-0"
 	store := &team{Store: memory.New()}
-	s := start(t, proxy.Options{Tokens: map[string]string{token: "a"}, Stored: store}, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "answer") })
+	s := start(t, proxy.Options{Tokens: map[string]string{token: "a"}, Stored: store},
+		func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "answer") })
 	proxy.HoldGuessesForTest(s.server, time.Hour)
 	send := func(token string) net.Conn {
 		return s.raw(fmt.Sprintf("GET /k/%s/v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n", token))
@@ -147,7 +148,8 @@ func newCrowd(t *testing.T, o proxy.Options) *crowd {
 func (c *crowd) ask(from, token string, signIn bool) (status int, body string) {
 	r := httptest.NewRequest("GET", "http://127.0.0.1:8780/oriel/api/x", nil)
 	if signIn {
-		r = httptest.NewRequest("POST", "http://127.0.0.1:8780/oriel/session", strings.NewReader(`{"token":"`+token+`"}`))
+		r = httptest.NewRequest("POST", "http://127.0.0.1:8780/oriel/session",
+			strings.NewReader(`{"token":"`+token+`"}`))
 		r.Header.Set("Content-Type", "application/json")
 	} else {
 		r.Header.Set("X-Oriel-Token", token)
@@ -182,7 +184,8 @@ func (c *crowd) fillAll() {
 func TestShortTokensAreGuessedNoFasterThanWrongOnesAreDelayed(t *testing.T) {
 	for _, signIn := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			c := newCrowd(t, proxy.Options{Tokens: map[string]string{"hunter2": "ann", "own-0123456789abc": "ops"}, Stored: &team{Store: memory.New()}})
+			c := newCrowd(t, proxy.Options{Tokens: map[string]string{"hunter2": "ann", "own-0123456789abc": "ops"},
+				Stored: &team{Store: memory.New()}})
 			expect := func(from, token string, want int) {
 				t.Helper()
 				if got, body := c.ask(from, token, signIn); got != want {
@@ -225,7 +228,8 @@ func (s *stuck) Token(ctx context.Context, hash timeline.TokenHash) (timeline.To
 func TestWrongTokensOfManyAddressesDoNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &stuck{team{Store: memory.New()}}
-		right, other := store.add(t, "ann", timeline.RoleCall, time.Time{}), store.add(t, "ben", timeline.RoleCall, time.Time{})
+		right, other := store.add(t, "ann", timeline.RoleCall, time.Time{}),
+			store.add(t, "ben", timeline.RoleCall, time.Time{})
 		c := newCrowd(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store})
 		c.fillAll()
 		for i := range 40 {
@@ -309,9 +313,11 @@ func (s *waiting) Token(ctx context.Context, hash timeline.TokenHash) (timeline.
 // answer finds no token.
 func TestNoPathFindsAToken(t *testing.T) {
 	const token = "the-right-token-0"
-	s := start(t, proxy.Options{Tokens: map[string]string{token: "a"}}, func(http.ResponseWriter, *http.Request) { t.Error("went upstream") })
+	s := start(t, proxy.Options{Tokens: map[string]string{token: "a"}},
+		func(http.ResponseWriter, *http.Request) { t.Error("went upstream") })
 	for _, path := range []string{"/v1/" + token, "/v1/the-wrong-token-0"} {
-		if res, body := s.do(s.request("GET", path, "")); res.StatusCode != 401 || !strings.Contains(body, "token_missing") {
+		if res, body := s.do(s.request("GET", path, "")); res.StatusCode != 401 ||
+			!strings.Contains(body, "token_missing") {
 			t.Errorf("%s: %d %s", path, res.StatusCode, body)
 		}
 	}
@@ -335,11 +341,12 @@ func TestAConnectionWithTwoLengthsIsClosed(t *testing.T) {
 		request string
 		closed  bool
 	}{
-		"both":            {"Content-Length: 6\r\n" + chunked, true},
-		"both, call":      {"Content-Length: 6\r\n" + chunked, true},
-		"chunked":         {chunked, true},
-		"a length":        {"Content-Length: 2\r\n\r\n{}", false},
-		"HTTP/1.0, both":  {"Connection: keep-alive\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}", true},
+		"both":       {"Content-Length: 6\r\n" + chunked, true},
+		"both, call": {"Content-Length: 6\r\n" + chunked, true},
+		"chunked":    {chunked, true},
+		"a length":   {"Content-Length: 2\r\n\r\n{}", false},
+		"HTTP/1.0, both": {"Connection: keep-alive\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+			true},
 		"HTTP/1.0":        {"Connection: keep-alive\r\nContent-Length: 2\r\n\r\n{}", true},
 		"a folded header": {"X-Folded: a\r\n b\r\nContent-Length: 2\r\n\r\n{}", false},
 	} {

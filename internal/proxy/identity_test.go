@@ -38,11 +38,15 @@ func see(r *http.Request) seen {
 }
 
 var (
-	genName  = rapid.SampledFrom([]string{"Anthropic-Beta", "Anthropic-Version", "X-Api-Key", "X-Stainless-Lang", "Cookie", "Accept", "Accept-Encoding", "X-Forwarded-For", "Forwarded", "User-Agent", "Openai-Organization", "Idempotency-Key", "X-Custom"})
+	genName = rapid.SampledFrom([]string{"Anthropic-Beta", "Anthropic-Version", "X-Api-Key", "X-Stainless-Lang",
+		"Cookie", "Accept", "Accept-Encoding", "X-Forwarded-For", "Forwarded", "User-Agent", "Openai-Organization",
+		"Idempotency-Key", "X-Custom"})
 	genValue = rapid.StringMatching(`[!-~]([ -~]{0,20}[!-~])?`)
 	genQuery = rapid.SampledFrom([]string{"", "?", "?beta=true", "?a=1;b=2", "?key=%zz&&x", "?q=a+b%20c"})
-	genPath  = rapid.SampledFrom([]string{"/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1/messages/count_tokens", "/v1/files/a%2Fb", "/v1/files/a|b", "/v1/models/x:y@1", "//odd//path", "/v1/files/%E2%82%AC"})
-	genStat  = rapid.SampledFrom([]int{200, 201, 400, 401, 404, 413, 429, 500, 529})
+	genPath  = rapid.SampledFrom([]string{"/v1/messages", "/v1/chat/completions", "/v1/responses",
+		"/v1/messages/count_tokens", "/v1/files/a%2Fb", "/v1/files/a|b", "/v1/models/x:y@1", "//odd//path",
+		"/v1/files/%E2%82%AC"})
+	genStat = rapid.SampledFrom([]int{200, 201, 400, 401, 404, 413, 429, 500, 529})
 )
 
 // A request goes upstream as it came, and its answer comes back as it was sent.
@@ -97,9 +101,11 @@ func TestRequestsAndAnswersAreIdentical(t *testing.T) {
 			header.Add("X-Oriel-Conversation", "c")
 			answer = rapid.SliceOfN(rapid.Byte(), 0, 100_000).Draw(t, "answer")
 			chunkedAnswer = rapid.Bool().Draw(t, "chunked answer")
-			answerHeader = http.Header{"Retry-After": {"3"}, "X-Ratelimit-Remaining-Tokens": {"17"}, "Set-Cookie": {"a=1", "b=2"}, "Content-Type": {"text/event-stream"}}
+			answerHeader = http.Header{"Retry-After": {"3"}, "X-Ratelimit-Remaining-Tokens": {"17"},
+				"Set-Cookie": {"a=1", "b=2"}, "Content-Type": {"text/event-stream"}}
 
-			r := &http.Request{Method: "POST", URL: mustURL(s.url), Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body))}
+			r := &http.Request{Method: "POST", URL: mustURL(s.url), Header: header,
+				Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body))}
 			if path[1] == '/' {
 				r.URL.Path = path
 			} else {
@@ -177,7 +183,8 @@ func TestHopByHopHeadersStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(http.Header{"X-Kept": {"1"}, "Content-Length": {"2"}, "Te": {"trailers"}}, got.header); diff != "" {
+	if diff := cmp.Diff(http.Header{"X-Kept": {"1"}, "Content-Length": {"2"}, "Te": {"trailers"}},
+		got.header); diff != "" {
 		t.Error(diff)
 	}
 	for _, name := range []string{"X-Inner", "Keep-Alive", "Proxy-Authenticate"} {
@@ -257,7 +264,8 @@ func TestTrailersAndEarlyHints(t *testing.T) {
 		w.Header().Set(http.TrailerPrefix+"X-Late", "18")
 	})
 	for _, path := range []string{"/v1/messages", "/v1/files"} {
-		c := s.raw("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nTrailer: X-Check\r\n\r\n2\r\n{}\r\n0\r\nX-Check: 5\r\n\r\n")
+		c := s.raw("POST " + path +
+			" HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nTrailer: X-Check\r\n\r\n2\r\n{}\r\n0\r\nX-Check: 5\r\n\r\n")
 		r := textproto.NewReader(bufio.NewReader(c))
 		if line, err := r.ReadLine(); err != nil || line != "HTTP/1.1 103 Early Hints" {
 			t.Fatal(line, err)
@@ -300,13 +308,15 @@ func TestOwnHeadersStay(t *testing.T) {
 		w.Header().Set(http.TrailerPrefix+"X-Oriel-Late", "theirs")
 	})
 	for _, path := range []string{"/v1/messages", "/v1/files"} {
-		c := s.raw("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Oriel-Token: mine\r\nTransfer-Encoding: chunked\r\nTrailer: X-Check, X-Oriel-Token\r\n\r\n" +
+		c := s.raw("POST " + path +
+			" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Oriel-Token: mine\r\nTransfer-Encoding: chunked\r\nTrailer: X-Check, X-Oriel-Token\r\n\r\n" +
 			"2\r\n{}\r\n0\r\nX-Check: 5\r\nX-Oriel-Token: mine\r\nX-Oriel-Late: mine\r\n\r\n")
 		answer, err := io.ReadAll(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(answer), "theirs") || strings.Contains(string(answer), "X-Oriel-Sum") || !strings.Contains(string(answer), "X-Sum: 17") {
+		if strings.Contains(string(answer), "theirs") || strings.Contains(string(answer), "X-Oriel-Sum") ||
+			!strings.Contains(string(answer), "X-Sum: 17") {
 			t.Errorf("%s: %s", path, answer)
 		}
 		if path == "/v1/messages" && !strings.Contains(string(answer), "X-Oriel-Action: none") {
@@ -367,17 +377,22 @@ func TestErrorsOfProviders(t *testing.T) {
 	if res, body := s.post("/v1/messages", "{}"); res.StatusCode != 529 || body != theirs {
 		t.Error(res.StatusCode, body)
 	}
-	if res, body := s.post("/v1/responses", "{}"); res.StatusCode != 502 || !strings.Contains(body, `"code":"upstream_broke_off"`) || !strings.Contains(body, "not asked a second time") {
+	if res, body := s.post("/v1/responses", "{}"); res.StatusCode != 502 ||
+		!strings.Contains(body, `"code":"upstream_broke_off"`) || !strings.Contains(body, "not asked a second time") {
 		t.Error(res.StatusCode, body)
 	}
 
 	dead := start(t, proxy.Options{OpenAI: "http://127.0.0.1:1/v1", Anthropic: "http://127.0.0.1:1"}, nil)
 	res, body := dead.post("/v1/chat/completions", "{}")
-	if res.StatusCode != 502 || !strings.HasPrefix(body, `{"error":{"message":"oriel: http://127.0.0.1:1 cannot be reached (`) || !strings.Contains(body, "ORIEL_UPSTREAM_OPENAI") {
+	if res.StatusCode != 502 ||
+		!strings.HasPrefix(body, `{"error":{"message":"oriel: http://127.0.0.1:1 cannot be reached (`) ||
+		!strings.Contains(body, "ORIEL_UPSTREAM_OPENAI") {
 		t.Error(res.StatusCode, body)
 	}
 	res, body = dead.post("/v1/messages", "{}")
-	if res.StatusCode != 502 || !strings.HasPrefix(body, `{"type":"error","error":{"type":"api_error","message":"oriel: http://127.0.0.1:1 cannot be reached (`) {
+	if res.StatusCode != 502 ||
+		!strings.HasPrefix(body,
+			`{"type":"error","error":{"type":"api_error","message":"oriel: http://127.0.0.1:1 cannot be reached (`) {
 		t.Error(res.StatusCode, body)
 	}
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -419,10 +434,12 @@ func TestLargeBodiesPassUnseen(t *testing.T) {
 		action       string
 		size, memory int64
 	}{
-		{large, false, "bypass", 1, 0}, {large, true, "bypass", 0, 1}, {large[:90_000], false, "none", 0, 0}, {large[:90_000], true, "bypass", 0, 1}, {large[:60_000], true, "none", 0, 0},
+		{large, false, "bypass", 1, 0}, {large, true, "bypass", 0, 1}, {large[:90_000], false, "none", 0, 0},
+		{large[:90_000], true, "bypass", 0, 1}, {large[:60_000], true, "none", 0, 0},
 	} {
 		// Each its own: the memory of a call is given back a moment after its answer.
-		s := startWith(t, calls, proxy.Options{BodyLimit: 100_000, BufferLimit: 95_000}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
+		s := startWith(t, calls, proxy.Options{BodyLimit: 100_000, BufferLimit: 95_000},
+			func(w http.ResponseWriter, r *http.Request) { got = see(r) })
 		r := s.request("POST", "/v1/messages", tc.body)
 		if tc.chunked {
 			r.ContentLength = -1
@@ -443,7 +460,8 @@ func TestLargeBodiesPassUnseen(t *testing.T) {
 func TestCompressedRequests(t *testing.T) {
 	var got seen
 	calls := &keeper{}
-	s := startWith(t, calls, proxy.Options{BodyLimit: 1 << 20}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
+	s := startWith(t, calls, proxy.Options{BodyLimit: 1 << 20},
+		func(w http.ResponseWriter, r *http.Request) { got = see(r) })
 	zip := func(body []byte) string {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
@@ -461,10 +479,12 @@ func TestCompressedRequests(t *testing.T) {
 	} {
 		calls.calls = nil
 		res, _ := s.post("/v1/messages", tc.body, "Content-Encoding", tc.encoding)
-		if string(got.body) != tc.body || got.header.Get("Content-Encoding") != tc.encoding || res.Header.Get("X-Oriel-Action") != tc.action {
+		if string(got.body) != tc.body || got.header.Get("Content-Encoding") != tc.encoding ||
+			res.Header.Get("X-Oriel-Action") != tc.action {
 			t.Errorf("%s: %d bytes, %s\n%s", tc.encoding, len(got.body), res.Header.Get("X-Oriel-Action"), s.log)
 		}
-		if tc.action == "none" && (len(calls.calls) != 1 || string(calls.calls[0].Body) != tc.decoded) || tc.action != "none" && len(calls.calls) > 0 {
+		if tc.action == "none" && (len(calls.calls) != 1 || string(calls.calls[0].Body) != tc.decoded) ||
+			tc.action != "none" && len(calls.calls) > 0 {
 			t.Errorf("%s: %d calls", tc.encoding, len(calls.calls))
 		}
 	}
@@ -482,7 +502,8 @@ func TestMemoryIsBoundedWhileDecoding(t *testing.T) {
 	z.Close()
 	bomb := strings.Repeat(member.String(), 40) // 40 kB that decode to 40 MiB
 	k := &keeper{}
-	s := startWith(t, k, proxy.Options{BufferLimit: 1 << 20}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	s := startWith(t, k, proxy.Options{BufferLimit: 1 << 20},
+		func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	res, _ := s.post("/v1/messages", bomb, "Content-Encoding", "gzip")

@@ -30,7 +30,8 @@ func TestOnlyCountsOfTokensAreFree(t *testing.T) {
 		"/v1/chat/completions//v1/messages/count_tokens":                    false,
 		"/v1/messages/count_tokens/../../messages/v1/messages/count_tokens": false,
 	} {
-		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader("POST " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")))
+		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader("POST " + target +
+			" HTTP/1.1\r\nHost: x\r\n\r\n")))
 		if err != nil {
 			t.Fatalf("%s: %v", target, err)
 		}

@@ -32,7 +32,8 @@ func (w *watcher) Unseen(_, reason string) {
 func TestAnnouncedLengthReservesNothing(t *testing.T) {
 	const connections = 100
 	k := &keeper{}
-	s := startWith(t, k, proxy.Options{BufferLimit: connections * 40 << 10}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	s := startWith(t, k, proxy.Options{BufferLimit: connections * 40 << 10},
+		func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 	for range connections {
 		s.raw("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048576\r\n\r\n{")
 	}
@@ -49,7 +50,8 @@ func TestAnnouncedLengthReservesNothing(t *testing.T) {
 // engine, in the counters, and by the health.
 func TestWantOfMemoryIsTold(t *testing.T) {
 	w := &watcher{}
-	s := startWith(t, w, proxy.Options{BufferLimit: 50_000}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	s := startWith(t, w, proxy.Options{BufferLimit: 50_000},
+		func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 	if _, body := s.do(s.request("GET", "/oriel/healthz", "")); !strings.Contains(body, `"status":"ok"`) {
 		t.Error(body)
 	}
@@ -61,7 +63,8 @@ func TestWantOfMemoryIsTold(t *testing.T) {
 	if c := s.server.Counters(); c.PassedMemory != 1 || len(w.unseen) != 1 || w.unseen[0] != "no memory for it" {
 		t.Errorf("%+v, told: %q", c, w.unseen)
 	}
-	if _, body := s.do(s.request("GET", "/oriel/healthz", "")); !strings.Contains(body, `"status":"degraded"`) || !strings.Contains(body, `"memory":"short"`) {
+	if _, body := s.do(s.request("GET", "/oriel/healthz", "")); !strings.Contains(body, `"status":"degraded"`) ||
+		!strings.Contains(body, `"memory":"short"`) {
 		t.Error(body)
 	}
 }
@@ -69,7 +72,8 @@ func TestWantOfMemoryIsTold(t *testing.T) {
 // A body of many small parts takes the memory of what is made of them, whatever its size.
 func TestSmallPartsTakeMemory(t *testing.T) {
 	w := &watcher{}
-	s := startWith(t, w, proxy.Options{BufferLimit: 4 << 20}, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	s := startWith(t, w, proxy.Options{BufferLimit: 4 << 20},
+		func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 	s.post("/v1/messages", strings.Repeat("{},", 10_000))
 	if len(w.unseen) != 0 {
 		t.Errorf("10,000 parts: %q", w.unseen)
@@ -121,7 +125,8 @@ func (b *slowBody) Read(p []byte) (int, error) {
 }
 
 func newSlowBody(pause time.Duration, parts ...string) *slowBody {
-	return &slowBody{deadlines: deadlines{ResponseRecorder: httptest.NewRecorder()}, changed: make(chan struct{}, 1), pause: pause, parts: parts}
+	return &slowBody{deadlines: deadlines{ResponseRecorder: httptest.NewRecorder()}, changed: make(chan struct{}, 1),
+		pause: pause, parts: parts}
 }
 
 // serve sends the body as a call and returns how long it took to be refused.
@@ -144,11 +149,13 @@ func TestBodyOfACallHasALeastRate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if took := newSlowBody(50*time.Second, strings.Split(strings.Repeat("x", 100), "")...).serve(t, s); took > 61*time.Second {
+		if took := newSlowBody(50*time.Second, strings.Split(strings.Repeat("x", 100), "")...).serve(t,
+			s); took > 61*time.Second {
 			t.Errorf("a byte each 50 s was read for %v", took)
 		}
 		// 80 kB in the first seconds are worth ten more.
-		if took := newSlowBody(time.Second, strings.Repeat("x", 80<<10)).serve(t, s); took < 60*time.Second || took > 71*time.Second {
+		if took := newSlowBody(time.Second, strings.Repeat("x", 80<<10)).serve(t, s); took < 60*time.Second ||
+			took > 71*time.Second {
 			t.Errorf("80 kB and no more were waited for %v", took)
 		}
 	})

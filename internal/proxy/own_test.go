@@ -39,16 +39,19 @@ func TestOwnPathsLeaveMemoryToCalls(t *testing.T) {
 func TestUnfinishedBodiesOfOwnPathsEnd(t *testing.T) {
 	console := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
 	s := start(t, proxy.Options{
-		BodyTimeout: 20 * time.Millisecond, Tokens: map[string]string{"token-of-ann-0123456789": "ann"}, Console: console,
+		BodyTimeout: 20 * time.Millisecond, Tokens: map[string]string{"token-of-ann-0123456789": "ann"},
+		Console: console,
 	}, nil)
 	for _, line := range []string{
-		"POST /oriel/session", "POST /oriel/api/recall", "POST /oriel/mcp", "GET /oriel/healthz", "GET /oriel/", "POST /v1/chat/completions",
+		"POST /oriel/session", "POST /oriel/api/recall", "POST /oriel/mcp", "GET /oriel/healthz", "GET /oriel/",
+		"POST /v1/chat/completions",
 	} {
 		for _, header := range []string{"", "X-Oriel-Token: token-of-ann-0123456789\r\n"} {
 			if header != "" && line == "POST /v1/chat/completions" {
 				continue
 			}
-			c := s.raw(line + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" + header + "Content-Length: 1000\r\n\r\n{")
+			c := s.raw(line + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" + header +
+				"Content-Length: 1000\r\n\r\n{")
 			if _, err := io.Copy(io.Discard, c); err != nil {
 				t.Errorf("%s %s: %v", line, header, err)
 			}
@@ -59,17 +62,19 @@ func TestUnfinishedBodiesOfOwnPathsEnd(t *testing.T) {
 
 // Nor by one that does not come after the provider has answered.
 func TestUnfinishedBodiesEndBehindAnEarlyAnswer(t *testing.T) {
-	s := start(t, proxy.Options{BodyTimeout: 300 * time.Millisecond, IdleTimeout: time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
-		http.NewResponseController(w).EnableFullDuplex()
-		w.Header().Set("Content-Length", "2") // so that all of the answer is there
-		io.WriteString(w, "no")
-		http.NewResponseController(w).Flush()
-	})
+	s := start(t, proxy.Options{BodyTimeout: 300 * time.Millisecond, IdleTimeout: time.Millisecond},
+		func(w http.ResponseWriter, r *http.Request) {
+			http.NewResponseController(w).EnableFullDuplex()
+			w.Header().Set("Content-Length", "2") // so that all of the answer is there
+			io.WriteString(w, "no")
+			http.NewResponseController(w).Flush()
+		})
 	var clients sync.WaitGroup
 	for range 10 {
 		for _, method := range []string{"GET", "DELETE", "POST"} {
 			clients.Go(func() {
-				c := s.raw(method + " /v1/files HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat(" ", 50000))
+				c := s.raw(method + " /v1/files HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n" +
+					strings.Repeat(" ", 50000))
 				defer c.Close()
 				if _, err := io.Copy(io.Discard, c); err != nil {
 					t.Errorf("%s: %v", method, err)
@@ -142,13 +147,15 @@ func TestATenantLeavesConnectionsToOthers(t *testing.T) {
 						return
 					}
 					defer c.Close()
-					io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+					io.WriteString(c,
+						"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 				} else {
 					served <- struct{}{}
 				}
 				<-end
 			}
-			s := start(t, proxy.Options{Tokens: map[string]string{first: "ann", second: owner}, Console: http.HandlerFunc(wait)}, wait)
+			s := start(t, proxy.Options{Tokens: map[string]string{first: "ann", second: owner},
+				Console: http.HandlerFunc(wait)}, wait)
 			s.server.LimitConnections(most)
 			// ask returns the beginning of an answer, or "served".
 			ask := func(token string) string {
@@ -190,7 +197,8 @@ func TestRefusedRequestsWithManyCredentials(t *testing.T) {
 		size int
 		path string
 	}{{100, "path=/v1/models"}, {100_000, `path="[not kept]"`}} {
-		if res, _ := s.do(s.request("GET", "/v1/models", "", "Cookie", strings.Repeat("a=12345678;", tc.size/11))); res.StatusCode != 401 {
+		if res, _ := s.do(s.request("GET", "/v1/models", "", "Cookie",
+			strings.Repeat("a=12345678;", tc.size/11))); res.StatusCode != 401 {
 			t.Error(res.Status)
 		}
 		if !strings.Contains(s.log.String(), tc.path) {

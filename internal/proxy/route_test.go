@@ -31,8 +31,10 @@ func TestRoutes(t *testing.T) {
 		{router, anthropic, "POST /v1/responses", "", "https://o/api/v1/responses", "responses"},
 		{router, anthropic, "POST /api/v1/chat/completions", "", "https://o/api/v1/chat/completions", "openai"},
 		{openAI, anthropic, "POST /api/v1/chat/completions", "", "https://o/api/v1/chat/completions", "openai"},
-		{azure, anthropic, "POST /v1/chat/completions?x=%20", "", "https://o/openai/deployments/g/chat/completions?api-version=1&x=%20", "openai"},
-		{openAI, anthropic, "POST /openai/deployments/g/chat/completions?api-version=2", "", "https://o/openai/deployments/g/chat/completions?api-version=2", "openai"},
+		{azure, anthropic, "POST /v1/chat/completions?x=%20", "",
+			"https://o/openai/deployments/g/chat/completions?api-version=1&x=%20", "openai"},
+		{openAI, anthropic, "POST /openai/deployments/g/chat/completions?api-version=2", "",
+			"https://o/openai/deployments/g/chat/completions?api-version=2", "openai"},
 		{openAI, anthropic, "POST /openai/responses", "", "https://o/openai/responses", "responses"},
 		{openAI, anthropic, "POST /v1/messages?beta=true", "", "https://a/v1/messages?beta=true", "anthropic"},
 		{openAI, anthropic, "POST /messages", "", "https://a/v1/messages", "anthropic"},
@@ -53,14 +55,19 @@ func TestRoutes(t *testing.T) {
 		{openAI, anthropic, "GET /v1/models", "x-api-key: k", "https://a/v1/models", "auto"},
 		{openAI, anthropic, "GET /v1/files", "Authorization: Bearer sk-ant-1", "https://a/v1/files", "auto"},
 		// a key that says whose it is goes nowhere else
-		{openAI, anthropic, "POST /v1/chat/completions", "Authorization: Bearer sk-ant-1", "https://a/v1/chat/completions", "openai"},
-		{openAI, anthropic, "POST /chat/completions", "authorization: bearer  sk-ant-1", "https://a/v1/chat/completions", "openai"},
+		{openAI, anthropic, "POST /v1/chat/completions", "Authorization: Bearer sk-ant-1",
+			"https://a/v1/chat/completions", "openai"},
+		{openAI, anthropic, "POST /chat/completions", "authorization: bearer  sk-ant-1",
+			"https://a/v1/chat/completions", "openai"},
 		{openAI, anthropic, "POST /v1/responses", "X-Api-Key: sk-ant-1", "https://a/v1/responses", "responses"},
-		{openAI, routerA, "POST /v1/chat/completions", "Authorization: Bearer sk-ant-1", "https://a/api/v1/chat/completions", "openai"},
-		{openAI, anthropic, "POST /v1/chat/completions", "Authorization: Bearer sk-proj-1", "https://o/v1/chat/completions", "openai"},
+		{openAI, routerA, "POST /v1/chat/completions", "Authorization: Bearer sk-ant-1",
+			"https://a/api/v1/chat/completions", "openai"},
+		{openAI, anthropic, "POST /v1/chat/completions", "Authorization: Bearer sk-proj-1",
+			"https://o/v1/chat/completions", "openai"},
 		{openAI, anthropic, "POST /v1/chat/completions", "X-Api-Key: k", "https://o/v1/chat/completions", "openai"},
 		// others do not say it: the path decides
-		{openAI, anthropic, "POST /v1/messages", "Authorization: Bearer sk-proj-1", "https://a/v1/messages", "anthropic"},
+		{openAI, anthropic, "POST /v1/messages", "Authorization: Bearer sk-proj-1", "https://a/v1/messages",
+			"anthropic"},
 		// as written
 		{openAI, anthropic, "GET /v1/files/a%2Fb%7c", "", "https://o/v1/files/a%2Fb%7c", "auto"},
 		{openAI, anthropic, "GET /v1/files/a|b?", "", "https://o/v1/files/a|b?", "auto"},
@@ -69,7 +76,8 @@ func TestRoutes(t *testing.T) {
 		r := readRequest(t, tc.line, tc.header)
 		uri, format, _, _, own, err := proxy.RouteForTest(tc.openAI, tc.anthropic, r)
 		if err != nil || uri != tc.want || format != tc.format || own {
-			t.Errorf("%s to %s %s: %s %s own=%v %v; want %s %s", tc.line, tc.openAI, tc.anthropic, uri, format, own, err, tc.want, tc.format)
+			t.Errorf("%s to %s %s: %s %s own=%v %v; want %s %s", tc.line, tc.openAI, tc.anthropic, uri, format, own,
+				err, tc.want, tc.format)
 		}
 	}
 }
@@ -79,7 +87,8 @@ func readRequest(t *testing.T, line, header string) *http.Request {
 	if header != "" {
 		header += "\r\n"
 	}
-	r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(line + " HTTP/1.1\r\nHost: localhost\r\n" + header + "\r\n")))
+	r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(line + " HTTP/1.1\r\nHost: localhost\r\n" + header +
+		"\r\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +111,8 @@ func TestPrefixes(t *testing.T) {
 		{"/oriel", "", "", "", true},
 		{"/oriels", "https://o/oriels", "", "", false},
 	} {
-		uri, _, token, profile, own, err := proxy.RouteForTest("https://o", "https://a", readRequest(t, "POST "+tc.path, ""))
+		uri, _, token, profile, own, err := proxy.RouteForTest("https://o", "https://a",
+			readRequest(t, "POST "+tc.path, ""))
 		if err != nil || own != tc.own || !own && uri != tc.uri || token != tc.token || profile != tc.profile {
 			t.Errorf("%s: %s %q %q %v %v", tc.path, uri, token, profile, own, err)
 		}
@@ -112,11 +122,13 @@ func TestPrefixes(t *testing.T) {
 // Whatever the path, a request goes to a provider and nowhere else, with the path that
 // came at its end.
 func FuzzRoute(f *testing.F) {
-	for _, path := range []string{"/v1/messages", "//evil.example/x", "/k/t/p/x/v1/responses?a", "*", "http://evil.example/x", "/v1/a|b%2F", "/k/%/x", "/@evil.example", "/\\evil", "/v1", "?"} {
+	for _, path := range []string{"/v1/messages", "//evil.example/x", "/k/t/p/x/v1/responses?a", "*",
+		"http://evil.example/x", "/v1/a|b%2F", "/k/%/x", "/@evil.example", "/\\evil", "/v1", "?"} {
 		f.Add("POST", path)
 	}
 	f.Fuzz(func(t *testing.T, method, path string) {
-		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n")))
+		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(method + " " + path +
+			" HTTP/1.1\r\nHost: localhost\r\n\r\n")))
 		if err != nil || method == http.MethodConnect {
 			t.Skip()
 		}
@@ -135,7 +147,8 @@ func FuzzRoute(f *testing.F) {
 		if r.URL.RawPath == "" {
 			sent = strings.TrimPrefix(r.URL.EscapedPath(), "/v1")
 		}
-		if got, _, _ := strings.Cut(rest, "?"); token == "" && !own && !strings.HasPrefix(sent, "/p/") && !strings.HasPrefix(sent, "/k/") && !strings.HasSuffix(got, sent) && !strings.HasPrefix(got, "//") {
+		if got, _, _ := strings.Cut(rest, "?"); token == "" && !own && !strings.HasPrefix(sent, "/p/") &&
+			!strings.HasPrefix(sent, "/k/") && !strings.HasSuffix(got, sent) && !strings.HasPrefix(got, "//") {
 			t.Fatalf("%q goes to %q", path, uri)
 		}
 	})

@@ -34,7 +34,8 @@ func TestListeningElsewhereWantsAToken(t *testing.T) {
 		if !fine && !strings.Contains(err.Error(), "ORIEL_TOKEN") {
 			t.Errorf("%s: does not say what to do: %v", address, err)
 		}
-		if _, err := proxy.New(proxy.Options{Listen: address, Tokens: map[string]string{"0123456789abcdef": "ann"}}); err != nil {
+		if _, err := proxy.New(proxy.Options{Listen: address,
+			Tokens: map[string]string{"0123456789abcdef": "ann"}}); err != nil {
 			t.Errorf("%s with a token: %v", address, err)
 		}
 	}
@@ -56,7 +57,8 @@ func TestListeningElsewhereWantsAToken(t *testing.T) {
 }
 
 func TestUpstreamsAreChecked(t *testing.T) {
-	for _, bad := range []string{"api.openai.com", "ftp://x", "http://", "https://user:secret@x", "http://x/#a", "http://a b"} {
+	for _, bad := range []string{"api.openai.com", "ftp://x", "http://", "https://user:secret@x", "http://x/#a",
+		"http://a b"} {
 		if _, err := proxy.New(proxy.Options{OpenAI: bad}); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", bad, err)
 		}
@@ -78,14 +80,17 @@ func TestHostsOfOthersAreRefused(t *testing.T) {
 	calls := 0
 	s := start(t, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) { calls++ })
 	for host, fine := range map[string]bool{
-		"localhost": true, "LOCALHOST.:99": true, "127.0.0.1:8780": true, "127.3.2.1": true, "[::1]:5": true, "[::1]": true, "[::ffff:127.0.0.1]:1": true,
-		"evil.example": false, "evil.example:8780": false, "localhost.evil.example": false, "10.0.0.1": false, "127.0.0.1.nip.io": false, "[::2]": false,
+		"localhost": true, "LOCALHOST.:99": true, "127.0.0.1:8780": true, "127.3.2.1": true, "[::1]:5": true,
+		"[::1]": true, "[::ffff:127.0.0.1]:1": true,
+		"evil.example": false, "evil.example:8780": false, "localhost.evil.example": false, "10.0.0.1": false,
+		"127.0.0.1.nip.io": false, "[::2]": false,
 	} {
 		for _, path := range []string{"/v1/models", "/oriel/healthz"} {
 			r := s.request("GET", path, "")
 			r.Host = host
 			res, body := s.do(r)
-			if fine && res.StatusCode != 200 || !fine && (res.StatusCode != 403 || !strings.Contains(body, "127.0.0.1")) {
+			if fine && res.StatusCode != 200 ||
+				!fine && (res.StatusCode != 403 || !strings.Contains(body, "127.0.0.1")) {
 				t.Errorf("%s%s: %d %s", host, path, res.StatusCode, body)
 			}
 		}
@@ -106,7 +111,8 @@ func TestHostsOfOthersAreRefused(t *testing.T) {
 func TestTokens(t *testing.T) {
 	k := &keeper{}
 	var got seen
-	s := startWith(t, k, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"tok-canary-0000-1": "ann", "tok-canary-0000-2": "bob"}}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
+	s := startWith(t, k, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"tok-canary-0000-1": "ann",
+		"tok-canary-0000-2": "bob"}}, func(w http.ResponseWriter, r *http.Request) { got = see(r) })
 	for _, tc := range []struct {
 		path   string
 		header []string
@@ -119,7 +125,8 @@ func TestTokens(t *testing.T) {
 		{"/v1/messages", []string{"X-Oriel-Token", "tok-canary-0000-1"}, 200, "ann"},
 		{"/k/tok-canary-0000-2/v1/messages", nil, 200, "bob"},
 		{"/p/x/k/tok-canary-0000-2/v1/messages", nil, 200, "bob"},
-		{"/v1/messages", []string{"Authorization", "Bearer tok-canary-0000-1"}, 401, ""}, // that is the provider's place
+		{"/v1/messages", []string{"Authorization", "Bearer tok-canary-0000-1"}, 401,
+			""}, // that is the provider's place
 	} {
 		k.calls, got = nil, seen{}
 		r := s.request("POST", tc.path, "{}")
@@ -132,7 +139,8 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s %v: %d %s", tc.path, tc.header, res.StatusCode, body)
 		}
 		if tc.status == 200 {
-			if len(k.calls) != 1 || k.calls[0].Tenant != tc.tenant || got.header.Get("Authorization") != "Bearer "+canary || got.uri != "/v1/messages" {
+			if len(k.calls) != 1 || k.calls[0].Tenant != tc.tenant ||
+				got.header.Get("Authorization") != "Bearer "+canary || got.uri != "/v1/messages" {
 				t.Errorf("%s %v: %+v %+v", tc.path, tc.header, k.calls, got)
 			}
 			for name := range got.header {
@@ -140,7 +148,9 @@ func TestTokens(t *testing.T) {
 					t.Error(name, "went upstream")
 				}
 			}
-		} else if len(k.calls) > 0 || got.method != "" || !strings.HasPrefix(body, `{"type":"error","error":{"type":"authentication_error"`) || !strings.Contains(body, "X-Oriel-Token") {
+		} else if len(k.calls) > 0 || got.method != "" ||
+			!strings.HasPrefix(body, `{"type":"error","error":{"type":"authentication_error"`) ||
+			!strings.Contains(body, "X-Oriel-Token") {
 			t.Error(body)
 		}
 	}
@@ -149,7 +159,8 @@ func TestTokens(t *testing.T) {
 // A token that is not where it belongs goes neither upstream nor into the log.
 func TestMisplacedTokensAreRefused(t *testing.T) {
 	var got []string
-	s := start(t, proxy.Options{Tokens: map[string]string{"tok-canary-1": "ann", "tok/canary 2": "bob"}}, func(w http.ResponseWriter, r *http.Request) { got = append(got, r.RequestURI) })
+	s := start(t, proxy.Options{Tokens: map[string]string{"tok-canary-1": "ann", "tok/canary 2": "bob"}},
+		func(w http.ResponseWriter, r *http.Request) { got = append(got, r.RequestURI) })
 	for path, status := range map[string]int{
 		"/k/tok-canary-1/v1/models":                     200,
 		"/k/tok-canary-1//v1//models%2f":                200, // what is forwarded is not touched
@@ -184,7 +195,8 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		fine   bool
 	}{
 		{open, nil, true},
-		{open, []string{"Origin", "http://localhost:3000", "Sec-Fetch-Site", "cross-site"}, true}, // localhost is another site than 127.0.0.1
+		{open, []string{"Origin", "http://localhost:3000", "Sec-Fetch-Site", "cross-site"},
+			true}, // localhost is another site than 127.0.0.1
 		{open, []string{"Origin", "https://127.0.0.1"}, true},
 		{open, []string{"Origin", "http://[::1]:5"}, true},
 		{open, []string{"Origin", open.url, "Sec-Fetch-Site", "same-origin"}, true},
@@ -201,10 +213,12 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		{open, []string{"Origin", ""}, false},
 		{closed, []string{"Origin", "https://evil.example", "X-Oriel-Token", "t"}, true}, // it was given the token
 	} {
-		for _, r := range []*http.Request{tc.s.request("POST", "/v1/chat/completions", "{}", tc.header...), tc.s.request("GET", "/v1/models", "", tc.header...)} {
+		for _, r := range []*http.Request{tc.s.request("POST", "/v1/chat/completions", "{}", tc.header...),
+			tc.s.request("GET", "/v1/models", "", tc.header...)} {
 			calls = 0
 			res, body := tc.s.do(r)
-			if tc.fine && (res.StatusCode != 200 || calls != 1) || !tc.fine && (res.StatusCode != 403 || calls != 0 || !strings.Contains(body, "--origin")) {
+			if tc.fine && (res.StatusCode != 200 || calls != 1) ||
+				!tc.fine && (res.StatusCode != 403 || calls != 0 || !strings.Contains(body, "--origin")) {
 				t.Errorf("%s %v: %d %s, %d calls upstream", r.Method, tc.header, res.StatusCode, body, calls)
 			}
 		}
@@ -218,18 +232,25 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 
 // Errors have the form that the client's SDK reads, wherever the call goes.
 func TestErrorsHaveTheFormOfTheCall(t *testing.T) {
-	s := start(t, proxy.Options{Anthropic: "http://127.0.0.1:1"}, func(http.ResponseWriter, *http.Request) { t.Error("went to OpenAI") })
+	s := start(t, proxy.Options{Anthropic: "http://127.0.0.1:1"},
+		func(http.ResponseWriter, *http.Request) { t.Error("went to OpenAI") })
 	r := s.request("POST", "/v1/chat/completions", "{}")
 	r.Header.Set("Authorization", "Bearer sk-ant-canary")
-	if res, body := s.do(r); res.StatusCode != 502 || !strings.HasPrefix(body, `{"error":{"message":"oriel: `) || !strings.Contains(body, "--upstream-anthropic") {
+	if res, body := s.do(r); res.StatusCode != 502 || !strings.HasPrefix(body, `{"error":{"message":"oriel: `) ||
+		!strings.Contains(body, "--upstream-anthropic") {
 		t.Error(res.StatusCode, body)
 	}
 }
 
 func TestOwnPaths(t *testing.T) {
-	console := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "console "+r.URL.Path) })
-	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "ann", "own-0123456789xyz": timeline.Local}, Console: console, Version: "v9",
-		Store: func(context.Context) error { return errors.New("disk\nfull") }}, func(w http.ResponseWriter, r *http.Request) { t.Error("went upstream:", r.URL) })
+	console := http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		io.WriteString(w, "console "+r.URL.Path)
+	})
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "ann",
+		"own-0123456789xyz": timeline.Local}, Console: console, Version: "v9",
+		Store: func(context.Context) error { return errors.New("disk\nfull") }},
+		func(w http.ResponseWriter, r *http.Request) { t.Error("went upstream:", r.URL) })
 	host := strings.TrimPrefix(s.url, "http://")
 	for _, tc := range []struct {
 		path   string
@@ -238,8 +259,10 @@ func TestOwnPaths(t *testing.T) {
 		body   string
 	}{
 		{"/oriel/healthz", nil, 200, `{"status":"degraded","version":"v9","store":"failed"}`},
-		{"/oriel/healthz", []string{"Authorization", "Bearer own-0123456789xyz"}, 200, `{"status":"degraded","version":"v9","store":"failed","error":"disk full"}`},
-		{"/oriel/healthz", []string{"Authorization", "Bearer own-0123456789abc"}, 200, `{"status":"degraded","version":"v9","store":"failed"}`}, // not the operator
+		{"/oriel/healthz", []string{"Authorization", "Bearer own-0123456789xyz"}, 200,
+			`{"status":"degraded","version":"v9","store":"failed","error":"disk full"}`},
+		{"/oriel/healthz", []string{"Authorization", "Bearer own-0123456789abc"}, 200,
+			`{"status":"degraded","version":"v9","store":"failed"}`}, // not the operator
 		{"/oriel/metrics", nil, 401, `token_unknown`}, // the provider's key is no token
 		{"/oriel/", nil, 200, "console /oriel/"},      // it asks for one
 		{"/oriel/api/x", []string{"Authorization", "Bearer own-0123456789abc"}, 200, "console /oriel/api/x"},
@@ -248,7 +271,8 @@ func TestOwnPaths(t *testing.T) {
 		{"/k/own-0123456789abc/oriel/", []string{"Origin", "http://evil.example"}, 403, "origin_not_allowed"},
 		{"/k/own-0123456789abc/oriel/", []string{"Origin", "null"}, 403, "origin_not_allowed"},
 		{"/k/own-0123456789abc/oriel/", []string{"Sec-Fetch-Site", "cross-site"}, 403, "origin_not_allowed"},
-		{"/k/own-0123456789abc/oriel/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 200, "console"},
+		{"/k/own-0123456789abc/oriel/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 200,
+			"console"},
 		{"/k/own-0123456789abc/oriel/", []string{"Sec-Fetch-Site", "same-origin"}, 200, "console"},
 		{"/oriel/healthz", []string{"Origin", "http://evil.example"}, 403, "origin_not_allowed"},
 	} {
@@ -262,27 +286,33 @@ func TestOwnPaths(t *testing.T) {
 		}
 	}
 	bare := start(t, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) { t.Error("went upstream:", r.URL) })
-	if res, body := bare.do(bare.request("GET", "/oriel/metrics", "")); res.StatusCode != 404 || !strings.Contains(body, "healthz") {
+	if res, body := bare.do(bare.request("GET", "/oriel/metrics", "")); res.StatusCode != 404 ||
+		!strings.Contains(body, "healthz") {
 		t.Error(res.StatusCode, body)
 	}
-	if res, body := bare.do(bare.request("GET", "/oriel/healthz", "")); res.StatusCode != 200 || !strings.HasPrefix(body, `{"status":"ok"`) {
+	if res, body := bare.do(bare.request("GET", "/oriel/healthz", "")); res.StatusCode != 200 ||
+		!strings.HasPrefix(body, `{"status":"ok"`) {
 		t.Error(res.StatusCode, body)
 	}
 }
 
 // Calls that wait for a newer version do not make the store a failed one.
 func TestHealthTellsCallsHeldFromAFailedStore(t *testing.T) {
-	s := start(t, proxy.Options{Version: "v9", Store: func(context.Context) error { return nil }, Health: func() proxy.Health { return proxy.Health{CallsHeld: "2 calls wait"} }},
+	s := start(t, proxy.Options{Version: "v9", Store: func(context.Context) error { return nil },
+		Health: func() proxy.Health { return proxy.Health{CallsHeld: "2 calls wait"} }},
 		func(w http.ResponseWriter, r *http.Request) { t.Error("went upstream:", r.URL) })
-	if _, body := s.do(s.request("GET", "/oriel/healthz", "")); !strings.HasPrefix(body, `{"status":"degraded","version":"v9","store":"ok","calls_held":"2 calls wait"}`) {
+	if _, body := s.do(s.request("GET", "/oriel/healthz", "")); !strings.HasPrefix(body,
+		`{"status":"degraded","version":"v9","store":"ok","calls_held":"2 calls wait"}`) {
 		t.Error(body)
 	}
 }
 
 // Lost calls are told.
 func TestHealthTellsLostCalls(t *testing.T) {
-	s := start(t, proxy.Options{Version: "v9", Store: func(context.Context) error { return nil }, Health: func() proxy.Health { return proxy.Health{CallsLost: 3} }}, nil)
-	if _, body := s.do(s.request("GET", "/oriel/healthz", "")); !strings.HasPrefix(body, `{"status":"degraded","version":"v9","store":"ok","calls_lost":3}`) {
+	s := start(t, proxy.Options{Version: "v9", Store: func(context.Context) error { return nil },
+		Health: func() proxy.Health { return proxy.Health{CallsLost: 3} }}, nil)
+	if _, body := s.do(s.request("GET", "/oriel/healthz", "")); !strings.HasPrefix(body,
+		`{"status":"degraded","version":"v9","store":"ok","calls_lost":3}`) {
 		t.Error(body)
 	}
 }
@@ -400,7 +430,8 @@ func TestClientThatDoesNotRead(t *testing.T) {
 
 func TestHeadersHaveALimit(t *testing.T) {
 	s := start(t, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) { t.Error("went upstream") })
-	if res, _ := s.do(s.request("GET", "/v1/models", "", "X-Large", strings.Repeat("x", 200<<10))); res.StatusCode != 431 {
+	if res, _ := s.do(s.request("GET", "/v1/models", "", "X-Large",
+		strings.Repeat("x", 200<<10))); res.StatusCode != 431 {
 		t.Error(res.StatusCode)
 	}
 }

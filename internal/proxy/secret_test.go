@@ -26,20 +26,25 @@ func TestTheTokenIsNeverForwarded(t *testing.T) {
 	})
 	once := url.QueryEscape(token)
 	twice := url.QueryEscape(once)
-	for _, query := range []string{"token=" + once, "a=b&x=" + twice, once, "x=Bearer%20" + once, url.QueryEscape(twice)} {
-		if res, body := s.post("/v1/messages?"+query, "{}", "X-Oriel-Token", token); res.StatusCode != 400 || !strings.Contains(body, "X-Oriel-Token") || strings.Contains(body, token) {
+	for _, query := range []string{"token=" + once, "a=b&x=" + twice, once, "x=Bearer%20" + once,
+		url.QueryEscape(twice)} {
+		if res, body := s.post("/v1/messages?"+query, "{}", "X-Oriel-Token", token); res.StatusCode != 400 ||
+			!strings.Contains(body, "X-Oriel-Token") || strings.Contains(body, token) {
 			t.Errorf("%s: %s %s", query, res.Status, body)
 		}
 	}
 	for _, h := range [][2]string{
-		{"Authorization", "Bearer " + token}, {"X-Api-Key", token}, {"Cookie", "a=b; token=" + token}, {"X-Forwarded-Token", token}, {"X-Other", "token:" + once}, {"X-Other", twice},
+		{"Authorization", "Bearer " + token}, {"X-Api-Key", token}, {"Cookie", "a=b; token=" + token},
+		{"X-Forwarded-Token", token}, {"X-Other", "token:" + once}, {"X-Other", twice},
 		{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+token))},
 	} {
-		if res, body := s.post("/v1/messages", "{}", "X-Oriel-Token", token, h[0], h[1]); res.StatusCode != 400 || !strings.Contains(body, "X-Oriel-Token") || strings.Contains(body, token) {
+		if res, body := s.post("/v1/messages", "{}", "X-Oriel-Token", token, h[0], h[1]); res.StatusCode != 400 ||
+			!strings.Contains(body, "X-Oriel-Token") || strings.Contains(body, token) {
 			t.Errorf("%s: %s %s", h, res.Status, body)
 		}
 	}
-	for _, path := range []string{"/v1/" + url.PathEscape(token) + "/messages", "/v1/" + url.PathEscape(url.PathEscape(token)) + "/messages"} {
+	for _, path := range []string{"/v1/" + url.PathEscape(token) + "/messages",
+		"/v1/" + url.PathEscape(url.PathEscape(token)) + "/messages"} {
 		if res, body := s.post(path, "{}", "X-Oriel-Token", token); res.StatusCode != 400 {
 			t.Errorf("%s: %s %s", path, res.Status, body)
 		}

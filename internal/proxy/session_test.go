@@ -77,15 +77,18 @@ func TestABrowserSignsInAndKeepsNoToken(t *testing.T) {
 	}
 	c := cookies[0]
 	hash := timeline.HashToken("own-0123456789xyz")
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/oriel/" || strings.Contains(c.Value, "own-") || strings.Contains(c.Value, base64.RawURLEncoding.EncodeToString(hash[:])) {
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/oriel/" ||
+		strings.Contains(c.Value, "own-") || strings.Contains(c.Value, base64.RawURLEncoding.EncodeToString(hash[:])) {
 		t.Errorf("cookie %v", c)
 	}
-	for path, want := range map[string]string{"/oriel/api/x": "200 ben call", "/oriel/session": `200 {"tenant":"ben","role":"call","signed_in":true}` + "\n"} {
+	for path, want := range map[string]string{"/oriel/api/x": "200 ben call",
+		"/oriel/session": `200 {"tenant":"ben","role":"call","signed_in":true}` + "\n"} {
 		if got := read(t, browse(t, s, path, cookies)); got != want {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
-	if resp := browse(t, s, "/oriel/api/x", cookies, "Sec-Fetch-Site", "cross-site"); resp.StatusCode != http.StatusForbidden {
+	if resp := browse(t, s, "/oriel/api/x", cookies, "Sec-Fetch-Site",
+		"cross-site"); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("another page got %d", resp.StatusCode)
 	}
 	// The cookie admits to no call, and is no token; a forged one admits to nothing.
@@ -96,11 +99,14 @@ func TestABrowserSignsInAndKeepsNoToken(t *testing.T) {
 		t.Errorf("the cookie as a token got %d", resp.StatusCode)
 	}
 	for _, value := range []string{"", "x", newCookieText(31), newCookieText(32), newCookieText(64)} {
-		if resp := browse(t, s, "/oriel/api/x", []*http.Cookie{{Name: c.Name, Value: value}}); resp.StatusCode != http.StatusUnauthorized || resp.Header.Get("Content-Type") != "application/problem+json" {
+		if resp := browse(t, s, "/oriel/api/x",
+			[]*http.Cookie{{Name: c.Name, Value: value}}); resp.StatusCode != http.StatusUnauthorized ||
+			resp.Header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("the forged cookie %q got %d, %s", value, resp.StatusCode, resp.Header.Get("Content-Type"))
 		}
 	}
-	if resp := signIn(t, s, "wrong-0123456789", nil); resp.StatusCode != http.StatusUnauthorized || len(resp.Cookies()) > 0 {
+	if resp := signIn(t, s, "wrong-0123456789", nil); resp.StatusCode != http.StatusUnauthorized ||
+		len(resp.Cookies()) > 0 {
 		t.Errorf("a wrong token got %d and %v", resp.StatusCode, resp.Cookies())
 	}
 }
@@ -110,9 +116,12 @@ func newCookieText(n int) string { return base64.RawURLEncoding.EncodeToString(m
 // Another site must not put a browser into a tenant of its choice: neither by a link nor by
 // a form nor by a script.
 func TestAnotherSiteCannotSignABrowserIn(t *testing.T) {
-	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "mallory"}, Console: whose}, nil)
-	resp := browse(t, s, "/oriel/?token=own-0123456789abc&x=1", nil, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate")
-	if resp.StatusCode != http.StatusSeeOther || len(resp.Cookies()) > 0 || resp.Header.Get("Location") != "/oriel/#token=own-0123456789abc" {
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "mallory"},
+		Console: whose}, nil)
+	resp := browse(t, s, "/oriel/?token=own-0123456789abc&x=1", nil, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode",
+		"navigate")
+	if resp.StatusCode != http.StatusSeeOther || len(resp.Cookies()) > 0 ||
+		resp.Header.Get("Location") != "/oriel/#token=own-0123456789abc" {
 		t.Errorf("a link: %d to %q with %v", resp.StatusCode, resp.Header.Get("Location"), resp.Cookies())
 	}
 	for name, header := range map[string][]string{
@@ -127,10 +136,13 @@ func TestAnotherSiteCannotSignABrowserIn(t *testing.T) {
 
 // The files of the page have no data: a browser without a token gets them, and asks.
 func TestThePageIsServedToEverybodyAndNothingElseIs(t *testing.T) {
-	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "ann"}, Console: whose}, nil)
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "ann"},
+		Console: whose}, nil)
 	for path, want := range map[string]int{
-		"/oriel/": 200, "/oriel": 200, "/oriel/ui/main.js": 200, "/oriel/session": 401, "/oriel/api/overview": 401, "/oriel/metrics": 401, "/oriel/mcp": 401,
-		"/oriel/ui/../api/overview": 401, "/oriel/ui/%2e%2e/api/overview": 401, "/oriel/ui/..%2fapi/overview": 401, "/oriel/ui/a/../b": 401, "/oriel/other": 401, "/v1/models": 401,
+		"/oriel/": 200, "/oriel": 200, "/oriel/ui/main.js": 200, "/oriel/session": 401, "/oriel/api/overview": 401,
+		"/oriel/metrics": 401, "/oriel/mcp": 401,
+		"/oriel/ui/../api/overview": 401, "/oriel/ui/%2e%2e/api/overview": 401, "/oriel/ui/..%2fapi/overview": 401,
+		"/oriel/ui/a/../b": 401, "/oriel/other": 401, "/v1/models": 401,
 	} {
 		if resp := browse(t, s, path, nil); resp.StatusCode != want {
 			t.Errorf("%s: %d", path, resp.StatusCode)
@@ -149,8 +161,11 @@ func TestASessionHoldsOnAllServersOfAStoreAndEndsWithItsToken(t *testing.T) {
 	clock.Store(time.Now().UnixNano())
 	now := func() time.Time { return time.Unix(0, clock.Load()) }
 	pass := func(d time.Duration) { clock.Add(int64(d)) }
-	one := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Tokens: map[string]string{"own-0123456789abc": "ops"}, Console: whose, Now: now}, nil)
-	two := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Tokens: map[string]string{"own-0123456789abc": "ops", "own-more-0123456": "dev"}, Console: whose, Now: now}, nil)
+	one := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store,
+		Tokens: map[string]string{"own-0123456789abc": "ops"}, Console: whose, Now: now}, nil)
+	two := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store,
+		Tokens: map[string]string{"own-0123456789abc": "ops", "own-more-0123456": "dev"}, Console: whose, Now: now},
+		nil)
 	enter := func(token string) []*http.Cookie {
 		t.Helper()
 		resp := signIn(t, one, token, nil)
@@ -183,7 +198,8 @@ func TestASessionHoldsOnAllServersOfAStoreAndEndsWithItsToken(t *testing.T) {
 			}
 		}
 	}
-	reader, brief := store.add(t, "ann", timeline.RoleRead, time.Time{}), store.add(t, "bob", timeline.RoleCall, now().Add(time.Hour))
+	reader, brief := store.add(t, "ann", timeline.RoleRead, time.Time{}),
+		store.add(t, "bob", timeline.RoleCall, now().Add(time.Hour))
 	ann, again, bob, ops := enter(reader), enter(reader), enter(brief), enter("own-0123456789abc")
 	expect("signed in", "ann read", ann)
 	expect("signed in", "bob call", bob)
@@ -197,7 +213,8 @@ func TestASessionHoldsOnAllServersOfAStoreAndEndsWithItsToken(t *testing.T) {
 		t.Errorf("a sign-out without the header: %d", resp.StatusCode)
 	}
 	r.Header.Set("X-Oriel-Console", "1")
-	if resp, _ := two.do(r); resp.StatusCode != http.StatusNoContent || len(resp.Cookies()) != 1 || resp.Cookies()[0].MaxAge >= 0 {
+	if resp, _ := two.do(r); resp.StatusCode != http.StatusNoContent || len(resp.Cookies()) != 1 ||
+		resp.Cookies()[0].MaxAge >= 0 {
 		t.Errorf("a sign-out: %d %v", resp.StatusCode, resp.Cookies())
 	}
 	pass(access.Lifetime)
@@ -220,7 +237,8 @@ func TestASessionHoldsOnAllServersOfAStoreAndEndsWithItsToken(t *testing.T) {
 		if found.Role != timeline.RoleConsole {
 			continue
 		}
-		if value, err := base64.RawURLEncoding.DecodeString(again[0].Value); err != nil || bytes.Contains(value, found.Hash[:]) {
+		if value, err := base64.RawURLEncoding.DecodeString(again[0].Value); err != nil ||
+			bytes.Contains(value, found.Hash[:]) {
 			t.Errorf("the store's hash is in the cookie (%v)", err)
 		}
 	}
@@ -254,7 +272,8 @@ func TestASessionThatCannotBeCheckedIsNotEnded(t *testing.T) {
 				t.Errorf("%s: GET %s: %d", listen, path, resp.StatusCode)
 			}
 		}
-		if resp := ask("DELETE", "/oriel/session"); resp.StatusCode != http.StatusServiceUnavailable || len(resp.Cookies()) > 0 {
+		if resp := ask("DELETE", "/oriel/session"); resp.StatusCode != http.StatusServiceUnavailable ||
+			len(resp.Cookies()) > 0 {
 			t.Errorf("%s: a sign-out: %d %v", listen, resp.StatusCode, resp.Cookies())
 		}
 		store.gone.Store(false)
@@ -290,7 +309,8 @@ func TestASessionWaitsForAHungStoreOnce(t *testing.T) {
 		var known [][]*http.Cookie
 		for i := range 6 {
 			cookies := signIn(t, s, fmt.Sprintf("own-0123456789-%d", i), nil).Cookies()
-			if got, want := read(t, browse(t, s, "/oriel/api/x", cookies)), fmt.Sprintf("200 tenant%d call", i); got != want {
+			if got, want := read(t, browse(t, s, "/oriel/api/x", cookies)),
+				fmt.Sprintf("200 tenant%d call", i); got != want {
 				t.Fatalf("%s, want %s", got, want)
 			}
 			known = append(known, cookies)
@@ -306,7 +326,8 @@ func TestASessionWaitsForAHungStoreOnce(t *testing.T) {
 			}
 		}
 		began := time.Now()
-		if resp := browse(t, s, "/oriel/api/x", other); resp.StatusCode != http.StatusServiceUnavailable || time.Since(began) > 6*time.Second {
+		if resp := browse(t, s, "/oriel/api/x", other); resp.StatusCode != http.StatusServiceUnavailable ||
+			time.Since(began) > 6*time.Second {
 			t.Errorf("an unknown session: %d after %v", resp.StatusCode, time.Since(began))
 		}
 		time.Sleep(time.Minute) // until the store is asked no more
@@ -371,7 +392,8 @@ func TestCookiesOfStrangersAreSlowed(t *testing.T) {
 // Without a token nobody has to sign in.
 func TestOnLoopbackNobodySignsIn(t *testing.T) {
 	s := start(t, proxy.Options{Console: whose}, nil)
-	if got := read(t, browse(t, s, "/oriel/session", nil)); got != `200 {"tenant":"local","role":"call","signed_in":false}`+"\n" {
+	if got := read(t,
+		browse(t, s, "/oriel/session", nil)); got != `200 {"tenant":"local","role":"call","signed_in":false}`+"\n" {
 		t.Error(got)
 	}
 	if resp := signIn(t, s, "whatever", nil); resp.StatusCode != 200 || len(resp.Cookies()) > 0 {

@@ -25,7 +25,9 @@ func TestANewSignInEndsTheFormerSession(t *testing.T) {
 	clock.Store(time.Now().UnixNano())
 	now := func() time.Time { return time.Unix(0, clock.Load()) }
 	ann, ben := store.add(t, "ann", timeline.RoleCall, time.Time{}), store.add(t, "ben", timeline.RoleRead, time.Time{})
-	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Tokens: map[string]string{"own-0123456789abc": "ops", "own-0123456789xyz": "dev"}, Console: whose, Now: now}, nil)
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store,
+		Tokens: map[string]string{"own-0123456789abc": "ops", "own-0123456789xyz": "dev"}, Console: whose, Now: now},
+		nil)
 	sessions := func() (n int) {
 		t.Helper()
 		all, err := store.Tokens(t.Context())
@@ -42,7 +44,8 @@ func TestANewSignInEndsTheFormerSession(t *testing.T) {
 	other := signIn(t, s, ann, nil).Cookies() // of another browser
 	var cookies []*http.Cookie
 	for _, tc := range []struct{ token, want string }{
-		{ann, "200 ann call"}, {ben, "200 ben read"}, {"own-0123456789abc", "200 ops call"}, {"own-0123456789xyz", "200 dev call"}, {ann, "200 ann call"},
+		{ann, "200 ann call"}, {ben, "200 ben read"}, {"own-0123456789abc", "200 ops call"},
+		{"own-0123456789xyz", "200 dev call"}, {ann, "200 ann call"},
 	} {
 		former := cookies
 		cookies = signIn(t, s, tc.token, former).Cookies()
@@ -74,7 +77,8 @@ func TestANewSignInEndsTheFormerSession(t *testing.T) {
 // A reverse proxy that asks for a password sends it on with every request.
 func TestAPasswordOfAReverseProxyIsNoToken(t *testing.T) {
 	const basic = "Basic YW5uOnNlY3JldA=="
-	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "ann"}, Console: whose}, nil)
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Tokens: map[string]string{"own-0123456789abc": "ann"},
+		Console: whose}, nil)
 	resp := signIn(t, s, "own-0123456789abc", nil, "Authorization", basic)
 	cookies := resp.Cookies()
 	if len(cookies) != 1 {
@@ -83,13 +87,16 @@ func TestAPasswordOfAReverseProxyIsNoToken(t *testing.T) {
 	if got := read(t, browse(t, s, "/oriel/api/x", cookies, "Authorization", basic)); got != "200 ann call" {
 		t.Errorf("a session: %s", got)
 	}
-	if got := read(t, browse(t, s, "/oriel/session", cookies, "Authorization", basic)); got != `200 {"tenant":"ann","role":"call","signed_in":true}`+"\n" {
+	if got := read(t, browse(t, s, "/oriel/session", cookies, "Authorization",
+		basic)); got != `200 {"tenant":"ann","role":"call","signed_in":true}`+"\n" {
 		t.Errorf("whose it is: %s", got)
 	}
-	if got := read(t, browse(t, s, "/oriel/api/x", nil, "Authorization", basic, "X-Oriel-Token", "own-0123456789abc")); got != "200 ann call" {
+	if got := read(t, browse(t, s, "/oriel/api/x", nil, "Authorization", basic, "X-Oriel-Token",
+		"own-0123456789abc")); got != "200 ann call" {
 		t.Errorf("a token: %s", got)
 	}
-	if got := read(t, browse(t, s, "/oriel/api/x", nil, "Authorization", "bearer own-0123456789abc")); got != "200 ann call" {
+	if got := read(t, browse(t, s, "/oriel/api/x", nil, "Authorization",
+		"bearer own-0123456789abc")); got != "200 ann call" {
 		t.Errorf("a bearer in small letters: %s", got)
 	}
 	r := s.request("GET", "/oriel/api/x", "")
@@ -97,7 +104,8 @@ func TestAPasswordOfAReverseProxyIsNoToken(t *testing.T) {
 	if got := read(t, roundTrip(t, s, r, nil, nil)); got != "200 ann call" {
 		t.Errorf("a password and a token: %s", got)
 	}
-	if got := read(t, browse(t, s, "/oriel/api/x", nil, "Authorization", basic)); !strings.HasPrefix(got, "401 ") || !strings.Contains(got, "needs its own token") {
+	if got := read(t, browse(t, s, "/oriel/api/x", nil, "Authorization", basic)); !strings.HasPrefix(got, "401 ") ||
+		!strings.Contains(got, "needs its own token") {
 		t.Errorf("a password alone: %s", got)
 	}
 }
@@ -107,14 +115,17 @@ func TestAPasswordOfAReverseProxyIsNoToken(t *testing.T) {
 func TestARightTokenSignsInWhateverOthersTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &team{Store: memory.New()}
-		ann, ben := store.add(t, "ann", timeline.RoleCall, time.Time{}), store.add(t, "ben", timeline.RoleRead, time.Time{})
-		server, err := proxy.New(proxy.Options{Listen: "0.0.0.0:0", Stored: store, Tokens: map[string]string{"own-0123456789abc": "ops"}, Console: whose})
+		ann, ben := store.add(t, "ann", timeline.RoleCall, time.Time{}),
+			store.add(t, "ben", timeline.RoleRead, time.Time{})
+		server, err := proxy.New(proxy.Options{Listen: "0.0.0.0:0", Stored: store,
+			Tokens: map[string]string{"own-0123456789abc": "ops"}, Console: whose})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer server.Close()
 		post := func(token string) *http.Response {
-			r := httptest.NewRequest("POST", "http://192.0.2.1:8780/oriel/session", strings.NewReader(`{"token":"`+token+`"}`))
+			r := httptest.NewRequest("POST", "http://192.0.2.1:8780/oriel/session",
+				strings.NewReader(`{"token":"`+token+`"}`))
 			r.Header.Set("Content-Type", "application/json")
 			r.RemoteAddr = "192.0.2.7:1"
 			w := httptest.NewRecorder()
@@ -135,7 +146,8 @@ func TestARightTokenSignsInWhateverOthersTry(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		counts := server.Counters()
-		if c := counts.RefusedSignIns; c["unknown"] != 16 || c["crowded"] != 84 || counts.RefusedTokens["unknown"] != 0 {
+		if c := counts.RefusedSignIns; c["unknown"] != 16 || c["crowded"] != 84 ||
+			counts.RefusedTokens["unknown"] != 0 {
 			t.Errorf("counted are %v and %v", c, counts.RefusedTokens)
 		}
 		for i := range proxy.MaxSignIns {
@@ -144,7 +156,9 @@ func TestARightTokenSignsInWhateverOthersTry(t *testing.T) {
 			}
 		}
 		resp := post(ann)
-		if body := read(t, resp); resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != strconv.Itoa(60/proxy.MaxSignIns) || resp.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(body, "try again in") {
+		if body := read(t, resp); resp.StatusCode != http.StatusTooManyRequests ||
+			resp.Header.Get("Retry-After") != strconv.Itoa(60/proxy.MaxSignIns) ||
+			resp.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(body, "try again in") {
 			t.Errorf("%s after %q", body, resp.Header.Get("Retry-After"))
 		}
 		if resp := post(ben); resp.StatusCode != 200 {
@@ -184,14 +198,17 @@ func (s *failing) RevokeToken(ctx context.Context, hash timeline.TokenHash, at t
 // A sign-in that the store cannot keep leaves the browser with the session that it has.
 func TestAFailedSignInKeepsTheFormerSession(t *testing.T) {
 	store := &failing{team: &team{Store: memory.New()}}
-	ann, ben := store.team.add(t, "ann", timeline.RoleCall, time.Time{}), store.team.add(t, "ben", timeline.RoleRead, time.Time{})
+	ann, ben := store.team.add(t, "ann", timeline.RoleCall, time.Time{}),
+		store.team.add(t, "ben", timeline.RoleRead, time.Time{})
 	var clock atomic.Int64
 	clock.Store(time.Now().UnixNano())
-	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Console: whose, Now: func() time.Time { return time.Unix(0, clock.Load()) }}, nil)
+	s := start(t, proxy.Options{Listen: "0.0.0.0:0", Stored: store, Console: whose,
+		Now: func() time.Time { return time.Unix(0, clock.Load()) }}, nil)
 	cookies := signIn(t, s, ann, nil).Cookies()
 	for _, fails := range []*atomic.Bool{&store.add, &store.revoke} {
 		fails.Store(true)
-		if resp := signIn(t, s, ben, cookies); resp.StatusCode != http.StatusServiceUnavailable || len(resp.Cookies()) > 0 {
+		if resp := signIn(t, s, ben, cookies); resp.StatusCode != http.StatusServiceUnavailable ||
+			len(resp.Cookies()) > 0 {
 			t.Errorf("a sign-in that cannot be kept: %d %v", resp.StatusCode, resp.Cookies())
 		}
 		fails.Store(false)

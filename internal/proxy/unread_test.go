@@ -68,7 +68,8 @@ func TestClientsThatAreNotReadAreNamed(t *testing.T) {
 	}
 	want := strings.Join([]string{
 		"3 large/2 /v1/messages passed: body over the limit", "2 old/3 /v1/completions/ passed: this API is not read",
-		"1 [not kept] /[not kept]/v1/completions passed: this API is not read", "1 by/5 /v1/responses passed: bypass asked for",
+		"1 [not kept] /[not kept]/v1/completions passed: this API is not read",
+		"1 by/5 /v1/responses passed: bypass asked for",
 
 		"1 realtime/6 /v1/realtime became a WebSocket", "1 socket/4 /v1/responses refused: a call over WebSocket",
 	}, "\n")
@@ -108,8 +109,9 @@ func TestClientsThatAreNotReadAreNamed(t *testing.T) {
 	if got := listed(); len(got) != 16 {
 		t.Errorf("%d: %q", len(got), got)
 	}
-	if _, health := s.do(s.request("GET", "/oriel/healthz", "")); !strings.Contains(health, `"client":"large/2"`) || !strings.Contains(health,
-		`"status":"ok"`) {
+	if _, health := s.do(s.request("GET", "/oriel/healthz", "")); !strings.Contains(health, `"client":"large/2"`) ||
+		!strings.Contains(health,
+			`"status":"ok"`) {
 		t.Error(health)
 	}
 	if strings.Contains(s.log.String(), "7f3a91") {

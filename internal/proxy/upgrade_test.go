@@ -19,7 +19,8 @@ const handshake = "GET /v1/realtime HTTP/1.1\r\nHost: localhost\r\nConnection: k
 // echo agrees to another protocol and sends back what it gets, until its end.
 func echo(t *testing.T, protocol string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Upgrade") != "websocket" || r.Header.Get("Sec-Websocket-Key") != "abc" || r.Header.Get("X-Oriel-Conversation") != "" {
+		if r.Header.Get("Upgrade") != "websocket" || r.Header.Get("Sec-Websocket-Key") != "abc" ||
+			r.Header.Get("X-Oriel-Conversation") != "" {
 			t.Error(r.Header)
 		}
 		c, rw, err := w.(http.Hijacker).Hijack()
@@ -28,7 +29,8 @@ func echo(t *testing.T, protocol string) http.HandlerFunc {
 			return
 		}
 		defer c.Close()
-		rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol + "\r\nSec-WebSocket-Accept: xyz\r\n\r\nhello")
+		rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol +
+			"\r\nSec-WebSocket-Accept: xyz\r\n\r\nhello")
 		rw.Flush()
 		io.Copy(c, rw)
 		io.WriteString(c, "bye")
@@ -40,7 +42,8 @@ func TestWebSocketsGoThrough(t *testing.T) {
 	c := s.raw(handshake)
 	b := bufio.NewReader(c)
 	res, err := http.ReadResponse(b, nil)
-	if err != nil || res.StatusCode != 101 || res.Header.Get("Sec-Websocket-Accept") != "xyz" || res.Header.Get("Upgrade") != "websocket" {
+	if err != nil || res.StatusCode != 101 || res.Header.Get("Sec-Websocket-Accept") != "xyz" ||
+		res.Header.Get("Upgrade") != "websocket" {
 		t.Fatal(res, err)
 	}
 	read := func(want string) {

@@ -25,9 +25,11 @@ func TestNothingIsReadBehindTheText(t *testing.T) {
 	}
 	texts = append(texts, accepted...)
 	for n := range 200 {
-		texts = append(texts, `["`+strings.Repeat("x", n)+`",12]`, `"`+strings.Repeat("é", n), strings.Repeat(`\`, n), strings.Repeat("1", n))
+		texts = append(texts, `["`+strings.Repeat("x", n)+`",12]`, `"`+strings.Repeat("é", n), strings.Repeat(`\`, n),
+			strings.Repeat("1", n))
 	}
-	texts = append(texts, `"\u`, `"\u0`, `"\u004`, `"\ud83d`, `"\ud83d\`, `"\ud83d\u`, `"\ud83d\ude0`, `tru`, `-`, `1e`, "\"\xf0\x9f\x98")
+	texts = append(texts, `"\u`, `"\u0`, `"\u004`, `"\ud83d`, `"\ud83d\`, `"\ud83d\u`, `"\ud83d\ude0`, `tru`, `-`, `1e`,
+		"\"\xf0\x9f\x98")
 	for kname, k := range kernels() {
 		for _, text := range texts {
 			for _, pad := range []int{0, 1, 7, 63, 64, 65, 128 - len(text)%64} {

@@ -173,7 +173,8 @@ func TestKernelsAgreeWhereverATextFallsInABlock(t *testing.T) {
 			`["`+strings.Repeat(`\`, run)+`x"]`,
 		)
 	}
-	for _, r := range []string{"é", "€", "😀", "\xc3", "\xe2\x82", "\xf0\x9f\x98", "\xa9", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80"} {
+	for _, r := range []string{"é", "€", "😀", "\xc3", "\xe2\x82", "\xf0\x9f\x98", "\xa9", "\xed\xa0\x80",
+		"\xf4\x90\x80\x80", "\xc0\x80"} {
 		texts = append(texts, `"`+r+`"`, `"`+r+r+`"`, `"`+r+strings.Repeat("x", 70)+`"`, `"`+strings.Repeat(r, 70)+`"`)
 	}
 	for _, e := range []string{`\u00e9`, `\ud83d\ude00`, `\ud83d`, `\ude00`, `\u00g0`, `\b`, `\x`} {

@@ -137,7 +137,8 @@ func TestWalkingAnArray(t *testing.T) {
 func TestStringsDecodeAsEncodingJSONDoes(t *testing.T) {
 	for _, text := range []string{
 		`""`, `"a"`, `"a\nb"`, `"\"\\\/\b\f\n\r\t"`, `"\u0041\u00e9\u20ac"`, `"\ud83d\ude00"`, `"é€😀"`,
-		`"\\n"`, `"\\u0041"`, `"x\u0000y"`, `"\u007f\u0080\u07ff\u0800\uffff\udbff\udfff"`, `"tail\\"`, `"\\"`, `"n"`, `"\n"`,
+		`"\\n"`, `"\\u0041"`, `"x\u0000y"`, `"\u007f\u0080\u07ff\u0800\uffff\udbff\udfff"`, `"tail\\"`, `"\\"`, `"n"`,
+		`"\n"`,
 	} {
 		v := mustParse(t, text)
 		var want string
@@ -154,7 +155,8 @@ func TestStringsDecodeAsEncodingJSONDoes(t *testing.T) {
 			t.Errorf("%s: EqualStr(%q) is false", text, want)
 		}
 		inner := text[1 : len(text)-1]
-		for _, other := range []string{want + "x", "x" + want, inner, want + want, strings.TrimSuffix(want, "n"), "", "a", "\\"} {
+		for _, other := range []string{want + "x", "x" + want, inner, want + want, strings.TrimSuffix(want, "n"), "",
+			"a", "\\"} {
 			if got := v.EqualStr(other); got != (other == want) {
 				t.Errorf("%s: EqualStr(%q) is %v", text, other, got)
 			}
@@ -174,10 +176,13 @@ func TestInt(t *testing.T) {
 	for _, text := range []string{
 		"0", "-0", "1", "-1", "42", "1000000", "9223372036854775807", "-9223372036854775808",
 		"9223372036854775808", "-9223372036854775809", "18446744073709551616", "99999999999999999999",
-		"1e3", "1E+3", "5.0", "5.00e1", "1.5", "1.5e1", "15e-1", "150e-1", "-2.50e2", "0.0", "0e9999999999999999999", "0e-5",
-		"1e18", "1e19", "9.223372036854775807e18", "-9.223372036854775808e18", "9.223372036854775808e18", "1e-1", "10e-1",
+		"1e3", "1E+3", "5.0", "5.00e1", "1.5", "1.5e1", "15e-1", "150e-1", "-2.50e2", "0.0", "0e9999999999999999999",
+		"0e-5",
+		"1e18", "1e19", "9.223372036854775807e18", "-9.223372036854775808e18", "9.223372036854775808e18", "1e-1",
+		"10e-1",
 		"1e99999999999999999999", "1e-99999999999999999999", "1" + strings.Repeat("0", 100) + "e-100",
-		"0." + strings.Repeat("0", 100) + "7e101", "1.0000000000000000000000", "1.00000000000000000000001", "123.456e3", "123.456e2",
+		"0." + strings.Repeat("0", 100) + "7e101", "1.0000000000000000000000", "1.00000000000000000000001", "123.456e3",
+		"123.456e2",
 	} {
 		got, ok := mustParse(t, text).Int()
 		var want int64
@@ -202,7 +207,8 @@ func TestInt(t *testing.T) {
 }
 
 func TestBool(t *testing.T) {
-	for text, want := range map[string]bool{`true`: true, `false`: false, `null`: false, `1`: false, `"true"`: false, `[true]`: false} {
+	for text, want := range map[string]bool{`true`: true, `false`: false, `null`: false, `1`: false, `"true"`: false,
+		`[true]`: false} {
 		if got := mustParse(t, text).Bool(); got != want {
 			t.Errorf("%s: %v", text, got)
 		}

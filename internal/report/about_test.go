@@ -22,7 +22,8 @@ func add(t *testing.T, s timeline.Store, name, format string, messages ...[2]str
 	}
 	change := timeline.Change{Conversation: name, At: at, Now: noon}
 	for _, m := range messages {
-		change.Messages = append(change.Messages, timeline.Message{Identity: timeline.HashOf([]byte(m[1])), Raw: []byte(m[1]), Format: format, Role: m[0], Time: noon})
+		change.Messages = append(change.Messages, timeline.Message{Identity: timeline.HashOf([]byte(m[1])),
+			Raw: []byte(m[1]), Format: format, Role: m[0], Time: noon})
 	}
 	if _, err := s.Apply(ctx, timeline.Local, change); err != nil {
 		t.Fatal(err)
@@ -36,21 +37,25 @@ func describer(s timeline.Store) *report.Describer {
 func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 	s := memory.New()
 	const code = timeline.FormatClaudeCode
-	add(t, s, "plain", timeline.FormatOpenAI, [2]string{"user", `{"role":"user","content":"  What is\n the port? "}`}, [2]string{"user", `{"role":"user","content":"later"}`})
+	add(t, s, "plain", timeline.FormatOpenAI, [2]string{"user", `{"role":"user","content":"  What is\n the port? "}`},
+		[2]string{"user", `{"role":"user","content":"later"}`})
 	add(t, s, "tagged", timeline.FormatAnthropic,
 		[2]string{"user", `{"role":"user","content":[{"type":"text","text":"<system-reminder>x</system-reminder>"}]}`},
-		[2]string{"user", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"no words of a person"}]}`},
+		[2]string{"user",
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"no words of a person"}]}`},
 		[2]string{"user", `{"role":"user","content":"[Request interrupted by user]"}`},
 		[2]string{"user", `{"role":"user","content":"<command-name>/exit</command-name>"}`},
 		[2]string{"user", `{"role":"user","content":"fix it \u001b[31mnow"}`})
 	add(t, s, "compacted", timeline.FormatAnthropic,
-		[2]string{"user", `{"role":"user","content":"This session is being continued from a previous conversation that ran out of context."}`},
+		[2]string{"user",
+			`{"role":"user","content":"This session is being continued from a previous conversation that ran out of context."}`},
 		[2]string{"user", `{"role":"user","content":"go on with the port"}`})
 	add(t, s, "named", code,
 		[2]string{"user", `{"type":"user","message":{"role":"user","content":"first"}}`},
 		[2]string{timeline.RoleMeta, `{"type":"custom-title","customTitle":"My own name"}`})
 	codex := func(text string) [2]string {
-		raw, _ := json.Marshal(map[string]any{"type": "message", "role": "user", "content": []any{map[string]string{"type": "input_text", "text": text}}})
+		raw, _ := json.Marshal(map[string]any{"type": "message", "role": "user",
+			"content": []any{map[string]string{"type": "input_text", "text": text}}})
 		return [2]string{"user", string(raw)}
 	}
 	add(t, s, "codex", timeline.FormatResponses,
@@ -63,10 +68,15 @@ func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 	}
 	add(t, s, "renamed", code, [2]string{timeline.RoleMeta, `{"type":"custom-title","customTitle":"Named at the end"}`})
 	late := slices.Repeat([][2]string{{"assistant", `{"role":"assistant","content":"Hello?"}`}}, 256)
-	add(t, s, "late", timeline.FormatAnthropic, append(late, [2]string{"user", `{"role":"user","content":"At last!"}`})...)
-	add(t, s, "late name", timeline.FormatAnthropic, append(late[:17], [2]string{"user", `{"role":"user","content":"now"}`})...)
-	add(t, s, "late name", code, [2]string{timeline.RoleMeta, `{"type":"custom-title","customTitle":"Of another program"}`})
-	add(t, s, "title", timeline.FormatAnthropic, [2]string{"user", `{"role":"user","content":[{"type":"text","text":"<session>\nRead all parts\n</session>\n\nWrite the title in the language the user wrote in."}]}`})
+	add(t, s, "late", timeline.FormatAnthropic,
+		append(late, [2]string{"user", `{"role":"user","content":"At last!"}`})...)
+	add(t, s, "late name", timeline.FormatAnthropic,
+		append(late[:17], [2]string{"user", `{"role":"user","content":"now"}`})...)
+	add(t, s, "late name", code,
+		[2]string{timeline.RoleMeta, `{"type":"custom-title","customTitle":"Of another program"}`})
+	add(t, s, "title", timeline.FormatAnthropic,
+		[2]string{"user",
+			`{"role":"user","content":[{"type":"text","text":"<session>\nRead all parts\n</session>\n\nWrite the title in the language the user wrote in."}]}`})
 	add(t, s, "silent", timeline.FormatOpenAI, [2]string{"assistant", `{"role":"assistant","content":"Hello?"}`})
 	list, err := report.Conversations(ctx, s, timeline.Local)
 	if err != nil {
@@ -83,7 +93,9 @@ func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 			t.Errorf("%s: Title is %q; About has %+v, %v", list[i].Name, got[list[i].Name], about, err)
 		}
 	}
-	want := map[string]string{"plain": "What is the port?", "tagged": "fix it [31mnow", "compacted": "go on with the port", "named": "My own name", "renamed": "Named at the end", "silent": "", "title": "", "codex": "rename the button",
+	want := map[string]string{"plain": "What is the port?", "tagged": "fix it [31mnow",
+		"compacted": "go on with the port", "named": "My own name", "renamed": "Named at the end", "silent": "",
+		"title": "", "codex": "rename the button",
 		"late": "", "late name": "now"}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -98,12 +110,17 @@ func TestTitlesAreWhatPeopleSaidFirst(t *testing.T) {
 // out, because it is about the same calls.
 func TestCostsAreCountedOnce(t *testing.T) {
 	s := memory.New()
-	add(t, s, "both", timeline.FormatClaudeCode, [2]string{"assistant", `{"type":"assistant","message":{"role":"assistant","id":"m1","model":"claude-opus-4-5","content":"x","usage":{"input_tokens":1000000,"output_tokens":0}}}`})
-	_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "both", Stay: true, Now: noon, Put: []timeline.Record{
-		{Kind: "call", Key: "import 1", At: timeline.Place{}, Data: []byte(`{"v":1,"model":"gpt-4o"}`)},
-		{Kind: "call", Key: "c1", At: timeline.Place{}, Data: []byte(`{"v":1,"model":"claude-sonnet-4-5","usage":{"input":1000,"output":1000}}`)},
-		{Kind: "call", Key: "c2", At: timeline.Place{}, Data: []byte(`{"v":1,"model":"house","usage":{"input":1000,"output":1000}}`)},
-	}})
+	add(t, s, "both", timeline.FormatClaudeCode,
+		[2]string{"assistant",
+			`{"type":"assistant","message":{"role":"assistant","id":"m1","model":"claude-opus-4-5","content":"x","usage":{"input_tokens":1000000,"output_tokens":0}}}`})
+	_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "both", Stay: true, Now: noon,
+		Put: []timeline.Record{
+			{Kind: "call", Key: "import 1", At: timeline.Place{}, Data: []byte(`{"v":1,"model":"gpt-4o"}`)},
+			{Kind: "call", Key: "c1", At: timeline.Place{},
+				Data: []byte(`{"v":1,"model":"claude-sonnet-4-5","usage":{"input":1000,"output":1000}}`)},
+			{Kind: "call", Key: "c2", At: timeline.Place{},
+				Data: []byte(`{"v":1,"model":"house","usage":{"input":1000,"output":1000}}`)},
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +130,11 @@ func TestCostsAreCountedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := all[0]
-	if want := token.Builtin().Lookup("claude-sonnet-4-5").Prices.Cost(token.Usage{Input: 1000, Output: 1000}); a.Calls != 2 || a.Cost != want || a.Model != "house" || len(a.UnknownModels) != 1 || a.Imported != 0 {
-		t.Errorf("%d calls for %v, model %q, unpriced %q; want 2 for %v", a.Calls, a.Cost, a.Model, a.UnknownModels, want)
+	if want := token.Builtin().Lookup("claude-sonnet-4-5").Prices.Cost(token.Usage{Input: 1000,
+		Output: 1000}); a.Calls != 2 || a.Cost != want || a.Model != "house" || len(a.UnknownModels) != 1 ||
+		a.Imported != 0 {
+		t.Errorf("%d calls for %v, model %q, unpriced %q; want 2 for %v", a.Calls, a.Cost, a.Model, a.UnknownModels,
+			want)
 	}
 }
 
@@ -136,14 +156,18 @@ func TestTitleOfADeletedConversation(t *testing.T) {
 
 func TestImportedConversationsHaveTheirOwnTitleAndModel(t *testing.T) {
 	s := memory.New()
-	add(t, s, "c", timeline.FormatOpenCode, [2]string{"user", `{"info":{"role":"user"},"parts":[{"type":"text","text":"Why?"}]}`},
-		[2]string{"assistant", `{"info":{"role":"assistant","modelID":"house-1"},"parts":[{"type":"text","text":"So."}]}`})
-	add(t, s, "aider", timeline.FormatAider, [2]string{timeline.RoleMeta, "> Main model: gpt-4o with diff edit format  "}, [2]string{"user", "#### Why?  "})
+	add(t, s, "c", timeline.FormatOpenCode,
+		[2]string{"user", `{"info":{"role":"user"},"parts":[{"type":"text","text":"Why?"}]}`},
+		[2]string{"assistant",
+			`{"info":{"role":"assistant","modelID":"house-1"},"parts":[{"type":"text","text":"So."}]}`})
+	add(t, s, "aider", timeline.FormatAider,
+		[2]string{timeline.RoleMeta, "> Main model: gpt-4o with diff edit format  "}, [2]string{"user", "#### Why?  "})
 	title, err := timeline.TitleRecord(" A cause\n ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Stay: true, Now: noon, Put: []timeline.Record{title}}); err != nil {
+	if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Stay: true, Now: noon,
+		Put: []timeline.Record{title}}); err != nil {
 		t.Fatal(err)
 	}
 	list, _ := report.Conversations(ctx, s, timeline.Local)
@@ -156,7 +180,8 @@ func TestImportedConversationsHaveTheirOwnTitleAndModel(t *testing.T) {
 		}
 		got[all[i].ID] = [2]string{all[i].Title, all[i].Model}
 	}
-	if diff := cmp.Diff(map[string][2]string{"c": {"A cause", "house-1"}, "aider": {"Why?", "gpt-4o"}}, got); diff != "" || err != nil {
+	if diff := cmp.Diff(map[string][2]string{"c": {"A cause", "house-1"}, "aider": {"Why?", "gpt-4o"}},
+		got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

@@ -16,8 +16,10 @@ func TestCallsAreNumberedInTheOrderInWhichTheyBegan(t *testing.T) {
 	c, _ := s.Conversation(ctx, timeline.Local, "c")
 	for _, began := range []int{1, 3, 2} { // in the order in which they were written
 		at := noon.Add(time.Duration(began) * time.Second)
-		r := timeline.Record{Kind: "call", Key: fmt.Sprintf("call-%d", began), At: c.Head, Time: at, Data: fmt.Appendf(nil, `{"v":1,"began":%q}`, at.Format(time.RFC3339Nano))}
-		if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Stay: true, Now: noon, Put: []timeline.Record{r}}); err != nil {
+		r := timeline.Record{Kind: "call", Key: fmt.Sprintf("call-%d", began), At: c.Head, Time: at,
+			Data: fmt.Appendf(nil, `{"v":1,"began":%q}`, at.Format(time.RFC3339Nano))}
+		if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Stay: true, Now: noon,
+			Put: []timeline.Record{r}}); err != nil {
 			t.Fatal(err)
 		}
 	}

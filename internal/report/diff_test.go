@@ -18,7 +18,8 @@ func differences(t *testing.T, before, after string) (out []string) {
 		t.Fatal(err)
 	}
 	for _, c := range changes {
-		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s %d→%d %s", c.Op, c.Role, c.Name, c.TokensBefore, c.Tokens, c.Text)))
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s %d→%d %s", c.Op, c.Role, c.Name, c.TokensBefore,
+			c.Tokens, c.Text)))
 		for _, l := range c.Lines {
 			out = append(out, fmt.Sprintf("  %s %s", l.Op, l.Text))
 		}
@@ -47,13 +48,16 @@ func TestDiffComparesEveryField(t *testing.T) {
 // line and with their tokens.
 func TestDiffOfSystemPromptAndTools(t *testing.T) {
 	body := func(system, tools string) string {
-		return `{"model":"claude-sonnet-4-5","max_tokens":5,"system":[` + system + `],"tools":[` + tools + `],"messages":[{"role":"user","content":"hi"}]}`
+		return `{"model":"claude-sonnet-4-5","max_tokens":5,"system":[` + system + `],"tools":[` + tools +
+			`],"messages":[{"role":"user","content":"hi"}]}`
 	}
 	foo := `{"name":"Foo","description":"Reads.\nOne file.","input_schema":{"type":"object"}`
 	got := differences(t,
-		body(`{"type":"text","text":"You are A.\nBe brief."},{"type":"text","text":"The end."}`, foo+`},{"name":"Old","input_schema":{}},{"name":"Bar","input_schema":{}}`),
+		body(`{"type":"text","text":"You are A.\nBe brief."},{"type":"text","text":"The end."}`,
+			foo+`},{"name":"Old","input_schema":{}},{"name":"Bar","input_schema":{}}`),
 		body(`{"type":"text","text":"You are B.\nBe brief."},{"type":"text","text":"The end.","cache_control":{"type":"ephemeral"}}`,
-			strings.Replace(foo, "One file", "Two files", 1)+`},{"name":"Bar","input_schema":{},"cache_control":{"type":"ephemeral"}}`))
+			strings.Replace(foo, "One file", "Two files", 1)+
+				`},{"name":"Bar","input_schema":{},"cache_control":{"type":"ephemeral"}}`))
 	want := []string{
 		`changed system 1 7→7 You are B. Be brief.`, `  removed You are A.`, `  added You are B.`,
 		`changed tool Foo 17→17 Reads. Two files.`, `  removed One file.",`, `  added Two files.",`,
@@ -62,7 +66,8 @@ func TestDiffOfSystemPromptAndTools(t *testing.T) {
 	}
 	numbers := func(lines []string) (out []string) { // how a tool counts is not the subject
 		for _, l := range lines {
-			if fields := strings.Fields(l); strings.HasPrefix(l, "changed tool") || strings.HasPrefix(l, "removed tool") {
+			if fields := strings.Fields(l); strings.HasPrefix(l, "changed tool") ||
+				strings.HasPrefix(l, "removed tool") {
 				if strings.HasSuffix(fields[3], "→0") {
 					t.Errorf("no tokens: %s", l)
 				}
@@ -107,7 +112,8 @@ func TestDiffOfSmallChanges(t *testing.T) {
 		`{"model":"m","max_tokens":5,"metadata":{ "a": 1 },"system":"Reply in French","messages":[{"role":"user","content":"alpha, beta\nand all the words that follow it"},{"role": "assistant", "content": "yes"}]}`)
 	want := []string{
 		"changed system  4→3 Reply in French", "  removed Reply in French,", "  added Reply in French",
-		"changed user  11→11 alpha, beta\nand all the words that follow it", `  removed   "content": "alpha, beta,`, `  added   "content": "alpha, beta`,
+		"changed user  11→11 alpha, beta\nand all the words that follow it", `  removed   "content": "alpha, beta,`,
+		`  added   "content": "alpha, beta`,
 		"same assistant  0→1 yes",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -30,7 +30,8 @@ func storeOf(t rapid.TB, names ...string) timeline.Store {
 	for i, name := range names {
 		raw := []byte("message of " + name)
 		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Now: noon,
-			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatItem, Role: "user", Time: noon.AddDate(0, 0, i-len(names))}}})
+			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatItem,
+				Role: "user", Time: noon.AddDate(0, 0, i-len(names))}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +40,8 @@ func storeOf(t rapid.TB, names ...string) timeline.Store {
 }
 
 func TestFindKnowsWhatPeopleMean(t *testing.T) {
-	s := storeOf(t, "e4599950-b028", "e4f00000-0000", "1284c080-f9cd", "2", "sub", "sub/agent-1", "sub/agent-2", "-x", "6113e919")
+	s := storeOf(t, "e4599950-b028", "e4f00000-0000", "1284c080-f9cd", "2", "sub", "sub/agent-1", "sub/agent-2", "-x",
+		"6113e919")
 	for name, want := range map[string]string{
 		"e4599950-b028": "e4599950-b028",
 		"e45":           "e4599950-b028",
@@ -76,7 +78,8 @@ func TestFindKnowsWhatPeopleMean(t *testing.T) {
 }
 
 func TestFindKnowsSubAgentsByBeginnings(t *testing.T) {
-	s := storeOf(t, "e4599950-b028", "e4599950-b028/agent-1", "e4599950-b028/agent-10", "e4599950-b028/agent-a1b2", "e4599950-b028~2", "1284c080-f9cd/agent-a1b2")
+	s := storeOf(t, "e4599950-b028", "e4599950-b028/agent-1", "e4599950-b028/agent-10", "e4599950-b028/agent-a1b2",
+		"e4599950-b028~2", "1284c080-f9cd/agent-a1b2")
 	for name, want := range map[string]string{
 		"e4/agent-1":          "e4599950-b028/agent-1", // the whole of what follows goes before its beginning
 		"e4/agent-10":         "e4599950-b028/agent-10",
@@ -101,9 +104,12 @@ func TestFindPassesOnWhatTheStoreFailsWith(t *testing.T) {
 }
 
 func TestShortNamesAreFound(t *testing.T) {
-	names := []string{"e4599950-b028", "e4599950-c000", "1284c080-f9cd", "c1", "c12", "grüße-aus-köln", "grüße-aus-koblenz", "sub", "sub/agent-1", "12345678-a", "a b",
-		"028d4430-6983", "028d4430-6983~2", "028d4430-6983~12", "777d4430-6983~2", "777d4430-6983~3", "999d4430~2", "999d4430-1~2", "~2", "odd~",
-		"555d4430-6983", "555d4430-6983/agent-1", "555d4430-6983/agent-2", "666d4430-6983/agent-1", "888d4430-6983", "888d4430-6983/agent-a1b2c3d4", "888d4430-6983/agent-a1ffffff", "team/project/first", "team/project/second"}
+	names := []string{"e4599950-b028", "e4599950-c000", "1284c080-f9cd", "c1", "c12", "grüße-aus-köln",
+		"grüße-aus-koblenz", "sub", "sub/agent-1", "12345678-a", "a b",
+		"028d4430-6983", "028d4430-6983~2", "028d4430-6983~12", "777d4430-6983~2", "777d4430-6983~3", "999d4430~2",
+		"999d4430-1~2", "~2", "odd~",
+		"555d4430-6983", "555d4430-6983/agent-1", "555d4430-6983/agent-2", "666d4430-6983/agent-1", "888d4430-6983",
+		"888d4430-6983/agent-a1b2c3d4", "888d4430-6983/agent-a1ffffff", "team/project/first", "team/project/second"}
 	s := storeOf(t, names...)
 	short := report.Short(names)
 	for _, name := range names {
@@ -111,15 +117,18 @@ func TestShortNamesAreFound(t *testing.T) {
 			t.Errorf("%q is short for %q, but means %q: %v", short[name], name, c.Name, err)
 		}
 	}
-	for name, want := range map[string]string{"1284c080-f9cd": "1284c080", "028d4430-6983": "028d4430", "028d4430-6983~12": "028d4430~12", "777d4430-6983~3": "777d4430~3",
-		"555d4430-6983": "555d4430", "555d4430-6983/agent-2": "555d4430/agent-2", "666d4430-6983/agent-1": "666d4430", "team/project/first": "team/project/f",
+	for name, want := range map[string]string{"1284c080-f9cd": "1284c080", "028d4430-6983": "028d4430",
+		"028d4430-6983~12": "028d4430~12", "777d4430-6983~3": "777d4430~3",
+		"555d4430-6983": "555d4430", "555d4430-6983/agent-2": "555d4430/agent-2", "666d4430-6983/agent-1": "666d4430",
+		"team/project/first":           "team/project/f",
 		"888d4430-6983/agent-a1ffffff": "888d4430/agent-a1f"} {
 		if short[name] != want {
 			t.Errorf("%q is short for %q, want %q", short[name], name, want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab]{1,3}(aaaaaaa)?[ab/~]{0,2}(/[ab]{1,2})?(~[12])?`), 1, 12, rapid.ID[string]).Draw(t, "names")
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[ab]{1,3}(aaaaaaa)?[ab/~]{0,2}(/[ab]{1,2})?(~[12])?`), 1,
+			12, rapid.ID[string]).Draw(t, "names")
 		s := storeOf(t, names...)
 		for name, short := range report.Short(names) {
 			if c, err := report.Find(ctx, s, timeline.Local, short); c.Name != name || err != nil {

@@ -17,8 +17,10 @@ func TestHitsAreBestFirstAndWhole(t *testing.T) {
 		{Block: "3", Time: day(0), Role: "user", Keyword: .5, Dense: .5, Text: "Which port?", Parts: 1},
 		{Block: "4", Time: day(0), Role: "assistant", Keyword: .3, Dense: .4, Text: "first ", Part: 0, Parts: 4},
 		{Block: "4", Time: day(0), Role: "assistant", Keyword: .5, Dense: .5, Text: "second", Part: 1, Parts: 4},
-		{Block: "other#9", Time: day(1), Role: "assistant", Keyword: .9, Dense: .4, Text: "the port is 6432", Part: 0, Parts: 1},
-		{Block: "other#9", Time: day(1), Role: "assistant", Keyword: .1, Dense: .1, Text: "Bash ls", Part: 1, Parts: 2, Tool: true},
+		{Block: "other#9", Time: day(1), Role: "assistant", Keyword: .9, Dense: .4, Text: "the port is 6432", Part: 0,
+			Parts: 1},
+		{Block: "other#9", Time: day(1), Role: "assistant", Keyword: .1, Dense: .1, Text: "Bash ls", Part: 1, Parts: 2,
+			Tool: true},
 		{Block: "other#12", Time: day(1), Role: "assistant", Keyword: .5, Text: "without a vector", Parts: 1},
 	}}
 	var got []string
@@ -68,7 +70,8 @@ func TestGroupsShowTheBestOfEach(t *testing.T) {
 		t.Errorf("one conversation: %+v", g)
 	}
 	hits = append(hits, report.Hit{Conversation: "b", ID: 1, Time: noon})
-	if g := report.Groups(hits, time.UTC); len(g) != 2 || len(g[0].Hits) != 4 || g[0].More != 5 || g[0].Hits[0].ID != 1 {
+	if g := report.Groups(hits, time.UTC); len(g) != 2 || len(g[0].Hits) != 4 || g[0].More != 5 ||
+		g[0].Hits[0].ID != 1 {
 		t.Errorf("two: %+v", g)
 	}
 }

@@ -25,8 +25,10 @@ func BenchmarkOutline(b *testing.B) {
 		if i%2 == 1 {
 			role = "assistant"
 		}
-		raw := fmt.Appendf(nil, `{"role":%q,"content":"Message %d of the pier. %s"}`, role, i, strings.Repeat("and so on ", i%97))
-		change.Messages = append(change.Messages, timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatOpenAI, Role: role, Time: change.Now})
+		raw := fmt.Appendf(nil, `{"role":%q,"content":"Message %d of the pier. %s"}`, role, i,
+			strings.Repeat("and so on ", i%97))
+		change.Messages = append(change.Messages, timeline.Message{Identity: timeline.HashOf(raw), Raw: raw,
+			Format: timeline.FormatOpenAI, Role: role, Time: change.Now})
 	}
 	applied, err := s.Apply(b.Context(), "local", change)
 	if err != nil {

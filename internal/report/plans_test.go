@@ -32,7 +32,8 @@ func TestPlansSayWhatTheyChanged(t *testing.T) {
 		data := fmt.Sprintf(`{"policy":"ladder","mode":"hard","model":"m","budget":1000,"tokens_before":2000,"tokens_after":900,"action":"digest","blocks":[%s],"inserted":[%s],"undo":%q,"view":{"v":1,"for":"m openai","covers":10}}`, blocks, inserted, key)
 		number++
 		r := (&plan.Stored{ID: key, At: c.Head, Time: noon, Data: []byte(data)}).Record()
-		if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Stay: true, Now: noon, Put: []timeline.Record{r}}); err != nil {
+		if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Stay: true, Now: noon,
+			Put: []timeline.Record{r}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,14 +45,16 @@ func TestPlansSayWhatTheyChanged(t *testing.T) {
 	}
 	put("p-A-0", mask(2)+","+mask(4), "")
 	put("p-A-1", mask(2)+","+mask(4), `{"kind":"recall","into":9,"tokens":1200,"text":"r"}`)
-	put("p-B-0", fold(2)+","+fold(3)+","+fold(5)+","+fold(6)+","+fold(7), `{"kind":"recall","into":9,"tokens":1200,"text":"r","block":"2 4 4 other#9 7"}`)
+	put("p-B-0", fold(2)+","+fold(3)+","+fold(5)+","+fold(6)+","+fold(7),
+		`{"kind":"recall","into":9,"tokens":1200,"text":"r","block":"2 4 4 other#9 7"}`)
 	plans, err := report.Plans(ctx, s, timeline.Local, &c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, p := range plans {
-		got = append(got, fmt.Sprintf("%s: %s; left %s (%d), back %s, hidden %d (%d)", p.ID, p.Why, p.Left.String(), p.LeftTokens, p.Back.String(), p.Hidden, p.HiddenTokens))
+		got = append(got, fmt.Sprintf("%s: %s; left %s (%d), back %s, hidden %d (%d)", p.ID, p.Why, p.Left.String(),
+			p.LeftTokens, p.Back.String(), p.Hidden, p.HiddenTokens))
 		if !p.Time.Equal(noon) {
 			t.Errorf("%s was made at %v", p.ID, p.Time)
 		}
@@ -74,7 +77,8 @@ func TestPlansSayWhatTheyChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range all {
-			spans = append(spans, fmt.Sprintf("%s %d-%d: %d %s, %d tokens, %s: %s", plans[i].ID, n.First, n.Last, n.Messages, n.Verdict, n.Tokens, n.Role, n.Words))
+			spans = append(spans, fmt.Sprintf("%s %d-%d: %d %s, %d tokens, %s: %s", plans[i].ID, n.First, n.Last,
+				n.Messages, n.Verdict, n.Tokens, n.Role, n.Words))
 		}
 	}
 	want = []string{
@@ -105,9 +109,11 @@ func TestDiffTellsWhichMessagesChanged(t *testing.T) {
 			}
 			list += fmt.Sprintf(`{"role":%q,"content":[{"type":"text","text":%q%s}]}`, role, m, mark)
 		}
-		return fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":10,"system":%q,"messages":[%s]}`, system, list)
+		return fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":10,"system":%q,"messages":[%s]}`, system,
+			list)
 	}
-	changes, err := report.Diff(body("s", "u1", "a2", "u3", "a4", "u5!"), body("t", "u1", "a2", "u3 short", "a4", "u5", "a6", "u7!"))
+	changes, err := report.Diff(body("s", "u1", "a2", "u3", "a4", "u5!"),
+		body("t", "u1", "a2", "u3 short", "a4", "u5", "a6", "u7!"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +121,8 @@ func TestDiffTellsWhichMessagesChanged(t *testing.T) {
 	for _, c := range changes {
 		got = append(got, fmt.Sprintf("%s %d-%d %s %s", c.Op, c.First, c.Last, c.Role, c.Text))
 	}
-	want := []string{"changed 0-0 system t", "same 1-2 user u1", "changed 3-3 user u3 short", "same 4-5 assistant a4", "added 6-6 assistant a6", "added 7-7 user u7"}
+	want := []string{"changed 0-0 system t", "same 1-2 user u1", "changed 3-3 user u3 short", "same 4-5 assistant a4",
+		"added 6-6 assistant a6", "added 7-7 user u7"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -131,7 +138,8 @@ func TestSentRefusesWhatIsNotKept(t *testing.T) {
 
 func TestCallOfKnowsWhatPeopleMean(t *testing.T) {
 	calls := []report.Call{{ID: "AAB"}, {ID: "AAC"}, {ID: "2XY"}}
-	for name, want := range map[string]int{"": 2, "last": 2, "-": 2, "1": 0, "2": 1, "AAC": 1, "2X": 2, "AA": -1, "4": -1, "0": -1} {
+	for name, want := range map[string]int{"": 2, "last": 2, "-": 2, "1": 0, "2": 1, "AAC": 1, "2X": 2, "AA": -1,
+		"4": -1, "0": -1} {
 		got, err := report.CallOf(calls, name)
 		if want < 0 && err == nil || want >= 0 && (got != want || err != nil) {
 			t.Errorf("%q: %d, %v, want %d", name, got, err, want)

@@ -28,7 +28,8 @@ func TestTheWindowIsThatOfTheNewestCall(t *testing.T) {
 	}
 	put := func(r timeline.Record) {
 		t.Helper()
-		if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "work", Stay: true, Now: noon, Put: []timeline.Record{r}}); err != nil {
+		if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "work", Stay: true, Now: noon,
+			Put: []timeline.Record{r}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,10 +50,13 @@ func TestTheWindowIsThatOfTheNewestCall(t *testing.T) {
 		t.Errorf("no call was recorded, and %s are shown", got)
 	}
 	at := timeline.Place{Trunk: c.Head.Trunk, Depth: 5}
-	put((&plan.Stored{ID: "p-x", At: at, Time: noon, Data: []byte(`{"policy":"ladder","blocks":[{"index":1,"verdict":"keep"},{"index":2,"verdict":"evict"},{"index":3,"verdict":"mask"}]}`)}).Record())
+	put((&plan.Stored{ID: "p-x", At: at, Time: noon,
+		Data: []byte(`{"policy":"ladder","blocks":[{"index":1,"verdict":"keep"},{"index":2,"verdict":"evict"},{"index":3,"verdict":"mask"}]}`)}).Record())
 	cut := "p-x"
-	away, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "work", Stay: true, At: timeline.Place{Trunk: c.Head.Trunk, Depth: 1}, Now: noon,
-		Messages: []timeline.Message{{Identity: timeline.HashOf([]byte("away")), Raw: []byte(`{"role":"user","content":"away"}`), Format: timeline.FormatOpenAI, Role: "user", Time: noon}}})
+	away, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "work", Stay: true,
+		At: timeline.Place{Trunk: c.Head.Trunk, Depth: 1}, Now: noon,
+		Messages: []timeline.Message{{Identity: timeline.HashOf([]byte("away")),
+			Raw: []byte(`{"role":"user","content":"away"}`), Format: timeline.FormatOpenAI, Role: "user", Time: noon}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,13 +69,16 @@ func TestTheWindowIsThatOfTheNewestCall(t *testing.T) {
 		{"again one that was cut", cut, `"messages":5,"status":200`, "1456"},
 		{"one that was refused", "", `"messages":6,"status":400,"error":"too long"`, "1456"},
 		{"one whose client left out its beginning", "", `"messages":2,"before":3,"head":1,"status":200`, "1456"},
-		{"one that was cut, and whose client left out its beginning", cut, `"messages":3,"before":2,"status":200`, "456"},
-		{"one that asks its provider to clear results", "", `"messages":6,"managed":"context_management","status":200`, ""},
+		{"one that was cut, and whose client left out its beginning", cut, `"messages":3,"before":2,"status":200`,
+			"456"},
+		{"one that asks its provider to clear results", "", `"messages":6,"managed":"context_management","status":200`,
+			""},
 		{"one by a plan that was deleted", "p-y", `"messages":6,"status":200`, ""},
 		{"one by a plan that was not stored", "", `"messages":6,"tokens":10,"came":20,"status":200`, ""},
 	} {
 		began, _ := json.Marshal(noon.Add(time.Duration(i) * time.Minute))
-		data := fmt.Sprintf(`{"v":1,"format":"openai","path":"/v1/chat/completions","began":%s,"plan":%q,%s}`, began, tc.plan, tc.fields)
+		data := fmt.Sprintf(`{"v":1,"format":"openai","path":"/v1/chat/completions","began":%s,"plan":%q,%s}`, began,
+			tc.plan, tc.fields)
 		place := at
 		switch {
 		case strings.Contains(tc.fields, "side"):

@@ -14,7 +14,8 @@ func tools() []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"name":"tool_%d","description":%q,"input_schema":{"type":"object","properties":{`, i, strings.Repeat("what it does and when to use it. ", 60))
+		fmt.Fprintf(&b, `{"name":"tool_%d","description":%q,"input_schema":{"type":"object","properties":{`, i,
+			strings.Repeat("what it does and when to use it. ", 60))
 		for j := range 8 {
 			if j > 0 {
 				b.WriteByte(',')

@@ -16,8 +16,10 @@ import (
 func TestCleanTakesTheCallsKeysOut(t *testing.T) {
 	basic := base64.StdEncoding.EncodeToString([]byte("me:" + key))
 	for name, value := range map[string]string{
-		"Authorization": "Bearer " + key, "X-Api-Key": key, "Api-Key": key, "X-Goog-Api-Key": key, "Cookie": "a=b; session=" + key + "; c=d",
-		"X-My-Token": key, "Proxy-Authorization": "Basic " + basic, "X-Oriel-Token": key, "X-Amz-Security-Token": key, "Ocp-Apim-Subscription-Key": key, "CF-Access-Client-Secret": key,
+		"Authorization": "Bearer " + key, "X-Api-Key": key, "Api-Key": key, "X-Goog-Api-Key": key,
+		"Cookie":     "a=b; session=" + key + "; c=d",
+		"X-My-Token": key, "Proxy-Authorization": "Basic " + basic, "X-Oriel-Token": key, "X-Amz-Security-Token": key,
+		"Ocp-Apim-Subscription-Key": key, "CF-Access-Client-Secret": key,
 	} {
 		k := Of(http.Header{name: {value}}, "")
 		escaped := ""
@@ -30,11 +32,14 @@ func TestCleanTakesTheCallsKeysOut(t *testing.T) {
 			percent += fmt.Sprintf("%%%02X", c)
 		}
 		for _, text := range []string{
-			"bad key " + key + ".", "bad key Bearer " + key, value, strings.ToUpper(key), escaped, string(twice), percent, url.QueryEscape(percent),
-			strings.ReplaceAll(key, "-", `\u002d`), strings.ReplaceAll(key, "-", "&#45;"), strings.ReplaceAll(key, "-", "&#x2D;"), "…" + key[:14] + "…", "…" + key[3:] + "…",
+			"bad key " + key + ".", "bad key Bearer " + key, value, strings.ToUpper(key), escaped, string(twice),
+			percent, url.QueryEscape(percent),
+			strings.ReplaceAll(key, "-", `\u002d`), strings.ReplaceAll(key, "-", "&#45;"),
+			strings.ReplaceAll(key, "-", "&#x2D;"), "…" + key[:14] + "…", "…" + key[3:] + "…",
 		} {
 			got := k.Clean("the key «" + text + "» is no good")
-			if !strings.HasPrefix(got, "the key «") || !strings.HasSuffix(got, "» is no good") || !strings.Contains(got, NotKept) {
+			if !strings.HasPrefix(got, "the key «") || !strings.HasSuffix(got, "» is no good") ||
+				!strings.Contains(got, NotKept) {
 				t.Errorf("%s: %q: %q", name, text, got)
 			}
 			if strings.Contains(strings.ToLower(got), strings.ToLower(key[3:15])) {
@@ -42,7 +47,8 @@ func TestCleanTakesTheCallsKeysOut(t *testing.T) {
 			}
 		}
 	}
-	if got := Of(nil, "a=b&key="+key+"&api-version=2024-10-21-preview").Clean(key + " 2024-10-21-preview"); got != "[not kept] 2024-10-21-preview" {
+	if got := Of(nil, "a=b&key="+key+"&api-version=2024-10-21-preview").Clean(key +
+		" 2024-10-21-preview"); got != "[not kept] 2024-10-21-preview" {
 		t.Errorf("%s", got)
 	}
 	if got := Of(nil, "access%5Ftoken=a%2Fb%2Fc%2Fd%2Fe%2F").Clean("a/b/c/d/e/"); got != "[not kept]" {
@@ -63,11 +69,14 @@ func TestCleanTakesEncodedKeysOut(t *testing.T) {
 			for _, after := range []string{"", "\"}"} {
 				whole := []byte(before + secret + after)
 				for _, text := range []string{
-					base64.StdEncoding.EncodeToString(whole), base64.URLEncoding.EncodeToString(whole), base64.RawURLEncoding.EncodeToString(whole),
-					hex.EncodeToString(whole), strings.ToUpper(hex.EncodeToString(whole)), url.QueryEscape(base64.StdEncoding.EncodeToString(whole)),
+					base64.StdEncoding.EncodeToString(whole), base64.URLEncoding.EncodeToString(whole),
+					base64.RawURLEncoding.EncodeToString(whole),
+					hex.EncodeToString(whole), strings.ToUpper(hex.EncodeToString(whole)),
+					url.QueryEscape(base64.StdEncoding.EncodeToString(whole)),
 				} {
 					for _, around := range []string{"", strings.Repeat("some, text, ", 100)} {
-						if got := k.Clean(around + text + around); !strings.Contains(got, NotKept) || len(got) > 2*len(around)+len(NotKept)+2+len(text)-len(secret) {
+						if got := k.Clean(around + text + around); !strings.Contains(got, NotKept) ||
+							len(got) > 2*len(around)+len(NotKept)+2+len(text)-len(secret) {
 							t.Errorf("%q: %q", text, got)
 						}
 					}
@@ -78,8 +87,10 @@ func TestCleanTakesEncodedKeysOut(t *testing.T) {
 }
 
 func TestCleanLeavesWordsAlone(t *testing.T) {
-	k := Of(http.Header{"Authorization": {"Bearer ollama"}, "User-Agent": {"agent-of-some-length/1.0"}, "Content-Type": {"application/json"}}, "beta=true-or-not-at-all")
-	for _, text := range []string{"ollama is not loaded", "agent-of-some-length/1.0", "application/json", "true-or-not-at-all", "100% sure \\ & so on; %zz &x; \\u00"} {
+	k := Of(http.Header{"Authorization": {"Bearer ollama"}, "User-Agent": {"agent-of-some-length/1.0"},
+		"Content-Type": {"application/json"}}, "beta=true-or-not-at-all")
+	for _, text := range []string{"ollama is not loaded", "agent-of-some-length/1.0", "application/json",
+		"true-or-not-at-all", "100% sure \\ & so on; %zz &x; \\u00"} {
 		if got := k.Clean(text); got != text {
 			t.Errorf("%q: %q", text, got)
 		}
@@ -101,7 +112,8 @@ func TestCleanFindsKeysInLongTexts(t *testing.T) {
 		for at := block - len(form); at <= block+overlap; at += overlap/2 + 7 {
 			text := strings.Repeat("some,text,", (block+2*overlap)/10+1)
 			text = text[:at] + form + text[at:]
-			if got := k.Clean(text); strings.Contains(got, form) || !strings.Contains(got, NotKept) || len(got) != len(text)-len(form)+len(NotKept)+2 {
+			if got := k.Clean(text); strings.Contains(got, form) || !strings.Contains(got, NotKept) ||
+				len(got) != len(text)-len(form)+len(NotKept)+2 {
 				t.Errorf("%d bytes at %d: %d of %d bytes are left", len(form), at, len(got), len(text))
 			}
 		}
@@ -112,7 +124,8 @@ func TestCleanFindsKeysInLongTexts(t *testing.T) {
 // is.
 func TestCleanOfShortTextsMakesNoIndex(t *testing.T) {
 	k := Of(http.Header{"Authorization": {"Bearer " + strings.Repeat("eyJhbGciOiJSUzI1NiIs", 100)}}, "")
-	for _, text := range []string{"stop", "end_turn", "chatcmpl-AbCdEfGhIjKlMnOpQrStUvWxYz012", strings.Repeat("x", 256)} {
+	for _, text := range []string{"stop", "end_turn", "chatcmpl-AbCdEfGhIjKlMnOpQrStUvWxYz012",
+		strings.Repeat("x", 256)} {
 		if n := testing.AllocsPerRun(10, func() { k.Clean(text) }); n > 3 {
 			t.Errorf("%d bytes: %v allocations", len(text), n)
 		}
@@ -149,7 +162,8 @@ func TestCleanProperty(t *testing.T) {
 				b.WriteByte(c)
 			}
 		}
-		text := `{"error":"` + rapid.StringMatching(`[a-z ]{0,20}`).Draw(t, "before") + b.String() + rapid.StringMatching(`[a-z ]{0,20}`).Draw(t, "after") + `"}`
+		text := `{"error":"` + rapid.StringMatching(`[a-z ]{0,20}`).Draw(t,
+			"before") + b.String() + rapid.StringMatching(`[a-z ]{0,20}`).Draw(t, "after") + `"}`
 		got := k.Clean(text)
 		if !json.Valid([]byte(got)) {
 			t.Fatalf("%s of %s", got, text)

@@ -26,7 +26,8 @@ func TestManyShortKeysAreFoundTogether(t *testing.T) {
 	if got := k.Clean(text); got != text {
 		t.Error("a text without keys was changed")
 	}
-	if got := k.Clean(text + cookies[700] + text); strings.Contains(got, cookies[700]) || !strings.Contains(got, NotKept) {
+	if got := k.Clean(text + cookies[700] + text); strings.Contains(got, cookies[700]) ||
+		!strings.Contains(got, NotKept) {
 		t.Error("a key was kept")
 	}
 }
@@ -48,7 +49,8 @@ func TestTooManyCredentialsKeepNothing(t *testing.T) {
 // On a refused request little work is spent.
 func TestRefusedRequestsHaveFewKeys(t *testing.T) {
 	h := http.Header{"Cookie": {strings.Repeat("abcdefgh;", 200)}}
-	if Of(h, "").over || !OfRefused(h, "").over || OfRefused(http.Header{"Authorization": {"Bearer sk-0123456789"}}, "").over {
+	if Of(h, "").over || !OfRefused(h, "").over ||
+		OfRefused(http.Header{"Authorization": {"Bearer sk-0123456789"}}, "").over {
 		t.Error("of a refused request more or fewer keys are looked for")
 	}
 }
@@ -65,10 +67,12 @@ func TestLookingForKeysEnds(t *testing.T) {
 
 // Keys and texts are compared in the same lower case, in which no letter changes its length.
 func TestKeysWithOtherLetters(t *testing.T) {
-	for _, value := range []string{"\u212a\u212aab", "\u0130\u0130abcdef", "ÄÖÜ-Schlüssel", "\xff\xfe\xfd\xff\xfe\xfdab"} {
+	for _, value := range []string{"\u212a\u212aab", "\u0130\u0130abcdef", "ÄÖÜ-Schlüssel",
+		"\xff\xfe\xfd\xff\xfe\xfdab"} {
 		k := Of(http.Header{"X-Api-Key": {value}}, "")
 		for _, around := range []string{"the key ", strings.Repeat("words ", 100)} {
-			if got := k.Clean(around + value + "\\ is wrong"); strings.Contains(got, value) || !strings.Contains(got, NotKept) {
+			if got := k.Clean(around + value + "\\ is wrong"); strings.Contains(got, value) ||
+				!strings.Contains(got, NotKept) {
 				t.Errorf("%q: %q", value, got)
 			}
 		}

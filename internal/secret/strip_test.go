@@ -14,25 +14,37 @@ const key = "sk-LEAK-7f3a91c0"
 
 func TestStripTakesCredentialsOut(t *testing.T) {
 	for _, text := range []string{
-		`{"authorization":"KEY"}`, `{"authorization_token":"KEY"}`, `{"\u0061uthorization":"KEY"}`, `{"Proxy-Authorization":["KEY"]}`,
-		`{"api_key":"KEY"}`, `{"apiKey":"KEY"}`, `{"X-API-Key":"KEY"}`, `{"x-goog-api-key":"KEY"}`, `{"token":"KEY"}`, `{"access_token":"KEY"}`,
-		`{"secret":"KEY"}`, `{"client_secret":{"value":"KEY"}}`, `{"bearer":"KEY"}`, `{"credentials":{"a":[{"b":"KEY"}]}}`, `{"password":"KEY"}`,
-		`{"auth":{"type":"bearer","value":"KEY"}}`, `{"cookie":"KEY"}`, `{"env":{"SOME":"KEY"}}`, `{"token":7391048261733}`,
-		`{"headers":{"A":"{KEY}"}}`, `{"headers":{"A":{"b":{"c":"KEY"}}}}`, `{"headers":["A: KEY"]}`, `{"headers":"A: KEY"}`, `{"http_headers":{"X":"KEY"}}`, `{"extraHeaders":{"X":"KEY"}}`,
+		`{"authorization":"KEY"}`, `{"authorization_token":"KEY"}`, `{"\u0061uthorization":"KEY"}`,
+		`{"Proxy-Authorization":["KEY"]}`,
+		`{"api_key":"KEY"}`, `{"apiKey":"KEY"}`, `{"X-API-Key":"KEY"}`, `{"x-goog-api-key":"KEY"}`, `{"token":"KEY"}`,
+		`{"access_token":"KEY"}`,
+		`{"secret":"KEY"}`, `{"client_secret":{"value":"KEY"}}`, `{"bearer":"KEY"}`,
+		`{"credentials":{"a":[{"b":"KEY"}]}}`, `{"password":"KEY"}`,
+		`{"auth":{"type":"bearer","value":"KEY"}}`, `{"cookie":"KEY"}`, `{"env":{"SOME":"KEY"}}`,
+		`{"token":7391048261733}`,
+		`{"headers":{"A":"{KEY}"}}`, `{"headers":{"A":{"b":{"c":"KEY"}}}}`, `{"headers":["A: KEY"]}`,
+		`{"headers":"A: KEY"}`, `{"http_headers":{"X":"KEY"}}`, `{"extraHeaders":{"X":"KEY"}}`,
 		`{"x":[{"name":"Authorization","value":"KEY"}]}`, `{"x":[{"value":{"a":"KEY"},"key":"api-key"}]}`,
-		`{"server_url":"https://h.example/mcp?api_key=KEY"}`, `{"url":"https://h.example/sse?token=KEY"}`, `{"url":"https://user:KEY@h.example/"}`,
-		`{"server_url":"https://h.example/s/KEY/mcp"}`, `{"server_url":"https:\/\/h.example\/KEY"}`, `{"uri":"https://h.example/#access_token=KEY"}`,
-		`{"anything":"https://h.example/x?sig=KEY"}`, `{"anything":"postgres://me:KEY@db.example/x"}`, `{"url":"https://me:p%zz@h.example/KEY"}`,
-		`{"args":["--header","Authorization: Bearer KEY"]}`, `{"args":["--api-key=KEY"]}`, `{"args":["Bearer KEY"]}`, `{"args":["x","https://u:KEY@h.example"]}`,
+		`{"server_url":"https://h.example/mcp?api_key=KEY"}`, `{"url":"https://h.example/sse?token=KEY"}`,
+		`{"url":"https://user:KEY@h.example/"}`,
+		`{"server_url":"https://h.example/s/KEY/mcp"}`, `{"server_url":"https:\/\/h.example\/KEY"}`,
+		`{"uri":"https://h.example/#access_token=KEY"}`,
+		`{"anything":"https://h.example/x?sig=KEY"}`, `{"anything":"postgres://me:KEY@db.example/x"}`,
+		`{"url":"https://me:p%zz@h.example/KEY"}`,
+		`{"args":["--header","Authorization: Bearer KEY"]}`, `{"args":["--api-key=KEY"]}`, `{"args":["Bearer KEY"]}`,
+		`{"args":["x","https://u:KEY@h.example"]}`,
 		`{"config":"{\"token\":\"KEY\"}"}`, `{"config":"[{\"config\":\"{\\\"token\\\":\\\"KEY\\\"}\"}]"}`,
 		`{"input_schema":{"properties":{"token":{"type":"string","default":"KEY"}}}}`,
 		`{"properties":{"auth":{"type":"object","properties":{"user":{"type":"string","const":"KEY"}}}}}`,
-		`{"token":{"type":"string","example":"KEY"}}`, `{"token":{"type":"string","examples":["KEY"]}}`, `{"token":{"anyOf":[{"const":"KEY"}]}}`,
+		`{"token":{"type":"string","example":"KEY"}}`, `{"token":{"type":"string","examples":["KEY"]}}`,
+		`{"token":{"anyOf":[{"const":"KEY"}]}}`,
 		`[{"a":[{"authorization":"KEY"}]}]`, `{"authorization":"x","authorization":"KEY"}`,
 		`{"data_sources":[{"type":"azure_search","parameters":{"authentication":{"type":"api_key","key":"KEY"}}}]}`,
-		`{"authentication":{"type":"key_and_key_id","key":"x","key_id":"KEY"}}`, `{"authentication":{"type":"connection_string","connection_string":"KEY"}}`,
+		`{"authentication":{"type":"key_and_key_id","key":"x","key_id":"KEY"}}`,
+		`{"authentication":{"type":"connection_string","connection_string":"KEY"}}`,
 		`{"authentication":{"key":"KEY","value":"x"}}`, `{"pat":"KEY"}`, `{"key":"KEY"}`, `{"server":{"keyId":"KEY"}}`,
-		`{"account_key":"KEY"}`, `{"x":{"signingKey":"KEY"}}`, `{"environment_variables":{"SOME":"KEY"}}`, `{"env_vars":["A=KEY"]}`, `{"args":["--api-key","KEY"]}`, `{"creds":"KEY"}`,
+		`{"account_key":"KEY"}`, `{"x":{"signingKey":"KEY"}}`, `{"environment_variables":{"SOME":"KEY"}}`,
+		`{"env_vars":["A=KEY"]}`, `{"args":["--api-key","KEY"]}`, `{"creds":"KEY"}`,
 		`{"broken":"KEY"`,
 	} {
 		text = strings.ReplaceAll(text, "KEY", key)
@@ -75,8 +87,10 @@ func TestStripItem(t *testing.T) {
 // A secret at any place under a credential's name is not kept, whatever the shape of the
 // JSON around it, and what is kept is JSON.
 func TestStripPropertyNoShapeHidesACredential(t *testing.T) {
-	names := []string{"authorization", "Authorization", "authorization_token", "api_key", "x-api-key", "token", "secret", "bearer", "credentials", "headers", "password", "cookie", "auth"}
-	others := []string{"a", "tools", "mcp_servers", "parameters", "properties", "value", "name", "config", "é", "items", "input_schema", "default"}
+	names := []string{"authorization", "Authorization", "authorization_token", "api_key", "x-api-key", "token",
+		"secret", "bearer", "credentials", "headers", "password", "cookie", "auth"}
+	others := []string{"a", "tools", "mcp_servers", "parameters", "properties", "value", "name", "config", "é", "items",
+		"input_schema", "default"}
 	rapid.Check(t, func(t *rapid.T) {
 		// spell writes a name or a text with some of its characters escaped.
 		spell := func(s string) string {

@@ -12,7 +12,10 @@ import (
 
 func TestABodyInMemoryArrivesAsItIs(t *testing.T) {
 	var got []byte
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got, _ = io.ReadAll(r.Body) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got,
+			_ = io.ReadAll(r.Body)
+	}))
 	defer server.Close()
 	transport := &http.Transport{WriteBufferSize: 64 << 10, DialContext: Dial(new(net.Dialer).DialContext)}
 	defer transport.CloseIdleConnections()
@@ -47,8 +50,10 @@ func TestABodyInMemoryIsWrittenAtOnceWithinItsLength(t *testing.T) {
 		body := bytes.NewReader([]byte("0123456789"))
 		limited := &io.LimitedReader{R: body, N: length}
 		n, err := writeWhole(&out, body, limited)
-		if err != nil || len(out) != 1 || out[0] != want || n != int64(len(want)) || limited.N != length-n || body.Len() != 10-len(want) {
-			t.Errorf("length %d: %q, %d bytes, %d left of the length and %d of the body, %v", length, out, n, limited.N, body.Len(), err)
+		if err != nil || len(out) != 1 || out[0] != want || n != int64(len(want)) || limited.N != length-n ||
+			body.Len() != 10-len(want) {
+			t.Errorf("length %d: %q, %d bytes, %d left of the length and %d of the body, %v", length, out, n, limited.N,
+				body.Len(), err)
 		}
 	}
 }

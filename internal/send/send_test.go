@@ -45,7 +45,8 @@ func TestRefusedBodiesAreReplacedTwice(t *testing.T) {
 	}{
 		{"accepted", &less{again: true, bodies: []string{"b"}}, []int{200}, []string{"a"}},
 		{"refused once", &less{again: true, bodies: []string{"b"}}, []int{400, 200}, []string{"a", "b"}},
-		{"refused for ever", &less{again: true, bodies: []string{"b", "c", "d"}}, []int{413, 422, 400}, []string{"a", "b", "c"}},
+		{"refused for ever", &less{again: true, bodies: []string{"b", "c", "d"}}, []int{413, 422, 400},
+			[]string{"a", "b", "c"}},
 		{"nothing smaller", &less{again: true}, []int{400}, []string{"a"}},
 		{"nothing known", &less{bodies: []string{"b"}}, []int{400}, []string{"a"}},
 		{"another failure", &less{again: true, bodies: []string{"b"}}, []int{500}, []string{"a"}},
@@ -55,19 +56,22 @@ func TestRefusedBodiesAreReplacedTwice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Header = http.Header{"idempotency-key": {"mine"}, "X-Idempotency-Key": {"mine"}, "Content-Encoding": {"gzip"}, "Digest": {"d"}, "Accept": {"x"}}
+			r.Header = http.Header{"idempotency-key": {"mine"}, "X-Idempotency-Key": {"mine"},
+				"Content-Encoding": {"gzip"}, "Digest": {"d"}, "Accept": {"x"}}
 			var sent, keys []string
 			res, err := send.Do(r, tc.call, func(r *http.Request) (*http.Response, error) {
 				body, err := io.ReadAll(r.Body)
 				if err != nil {
 					return nil, err
 				}
-				if n := len(sent); n > 0 && (r.ContentLength != int64(len(body)) || r.Header["Content-Encoding"] != nil || r.Header["Digest"] != nil || r.Header.Get("Accept") != "x") {
+				if n := len(sent); n > 0 && (r.ContentLength != int64(len(body)) ||
+					r.Header["Content-Encoding"] != nil || r.Header["Digest"] != nil || r.Header.Get("Accept") != "x") {
 					t.Errorf("sent %d bytes with %v", r.ContentLength, r.Header)
 				}
 				keys = append(keys, r.Header[lowerKey][0], r.Header["X-Idempotency-Key"][0])
 				sent = append(sent, string(body))
-				return &http.Response{StatusCode: tc.status[len(sent)-1], Body: io.NopCloser(bytes.NewReader([]byte("answer")))}, nil
+				return &http.Response{StatusCode: tc.status[len(sent)-1],
+					Body: io.NopCloser(bytes.NewReader([]byte("answer")))}, nil
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -33,7 +33,8 @@ func TestASilentStreamGoesOn(t *testing.T) {
 				t.Errorf("%q after %v", text, time.Since(began))
 			}
 			all, err := io.ReadAll(res.Body)
-			if want := head + overflow + strings.Repeat("x", 10_000); string(all) != want || !errors.Is(err, io.ErrUnexpectedEOF) {
+			if want := head + overflow + strings.Repeat("x", 10_000); string(all) != want ||
+				!errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("%d bytes of %d, %v", len(all), len(want), err)
 			}
 			if err := res.Body.Close(); err != nil {
@@ -44,7 +45,8 @@ func TestASilentStreamGoesOn(t *testing.T) {
 }
 
 func FuzzBeginsWithError(f *testing.F) {
-	for _, seed := range []string{overflow, ": x\n\n" + overflow, "data: {}\n", "event: ping\n", "\n\nevent: error\n\n"} {
+	for _, seed := range []string{overflow, ": x\n\n" + overflow, "data: {}\n", "event: ping\n",
+		"\n\nevent: error\n\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, p []byte) {
@@ -55,7 +57,8 @@ func FuzzBeginsWithError(f *testing.F) {
 				t.Fatalf("%q: %v, the whole %v", p[:n], failed, whole)
 			}
 		}
-		res := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(p))}
+		res := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}},
+			Body: io.NopCloser(bytes.NewReader(p))}
 		streamRefusal(res, HeadWait)
 		if got, err := io.ReadAll(res.Body); err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(got, p) {
 			t.Fatalf("%q, %v", got, err)

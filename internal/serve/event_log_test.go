@@ -29,7 +29,8 @@ func TestEventFile(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for i := range 20 {
-				f.Write(oriel.Event{Kind: oriel.EventCut, Conversation: fmt.Sprintf("talk-%d\n", n), TokensBefore: 100 + i, TokensAfter: i, Cost: 0.5})
+				f.Write(oriel.Event{Kind: oriel.EventCut, Conversation: fmt.Sprintf("talk-%d\n", n),
+					TokensBefore: 100 + i, TokensAfter: i, Cost: 0.5})
 			}
 		}()
 	}

@@ -33,7 +33,8 @@ func TestMCPTellsOnlyTheOperatorWhyTheStoreFails(t *testing.T) {
 	var log bytes.Buffer
 	o := Options{Proxy: proxy.Options{Listen: "0.0.0.0:0", Log: slog.New(slog.NewTextHandler(&log, nil)),
 		Tokens: map[string]string{"token-of-local-0": timeline.Local, "token-of-ann-012": "ann"}}}
-	g := &Gateway{Engine: engine, history: newReopener(t.Context(), "oriel.db", func(context.Context) (timeline.Store, error) { return store, nil }, o.Proxy.Log, nil)}
+	g := &Gateway{Engine: engine, history: newReopener(t.Context(), "oriel.db",
+		func(context.Context) (timeline.Store, error) { return store, nil }, o.Proxy.Log, nil)}
 	defer g.history.Close()
 	o.Proxy.Console = g.mcp(&o)
 	server, err := proxy.New(o.Proxy)
@@ -43,13 +44,16 @@ func TestMCPTellsOnlyTheOperatorWhyTheStoreFails(t *testing.T) {
 	defer server.Close()
 	for token, told := range map[string]bool{"token-of-local-0": true, "token-of-ann-012": false} {
 		log.Reset()
-		r := httptest.NewRequest("POST", "http://192.0.2.1:8780/oriel/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"list_conversations","arguments":{}}}`))
+		r := httptest.NewRequest("POST", "http://192.0.2.1:8780/oriel/mcp",
+			strings.NewReader(
+				`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"list_conversations","arguments":{}}}`))
 		r.Header.Set("X-Oriel-Token", token)
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		w := httptest.NewRecorder()
 		server.ServeHTTP(w, r)
-		if text := w.Body.String(); !strings.Contains(text, `"isError":true`) || strings.Contains(text, "/srv") != told || strings.Contains(log.String(), "/srv") == told {
+		if text := w.Body.String(); !strings.Contains(text, `"isError":true`) ||
+			strings.Contains(text, "/srv") != told || strings.Contains(log.String(), "/srv") == told {
 			t.Errorf("%s: %d %s, logged %q", token, w.Code, text, log.String())
 		}
 	}

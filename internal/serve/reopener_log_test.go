@@ -56,9 +56,11 @@ func watched(t *testing.T, dir string, log *syncedBuffer, ticks <-chan time.Time
 }
 
 func say(ctx context.Context, s timeline.Store, name string) error {
-	_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Now: time.Now(), Messages: []timeline.Message{
-		{Raw: []byte(name), Identity: timeline.HashOf([]byte(name)), Role: "user", Format: "text", Time: time.Now()},
-	}})
+	_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Now: time.Now(),
+		Messages: []timeline.Message{
+			{Raw: []byte(name), Identity: timeline.HashOf([]byte(name)), Role: "user", Format: "text",
+				Time: time.Now()},
+		}})
 	return err
 }
 

@@ -33,9 +33,11 @@ func TestADeletedHistoryThatCannotBeMadeAgainIsRefused(t *testing.T) {
 	}, slog.New(slog.NewTextHandler(&log, nil)), ticks)
 	defer r.Close()
 	say := func(text string) error {
-		_, err := r.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: text, Now: time.Now(), Messages: []timeline.Message{
-			{Raw: []byte(text), Identity: timeline.HashOf([]byte(text)), Role: "user", Format: "text", Time: time.Now()},
-		}})
+		_, err := r.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: text, Now: time.Now(),
+			Messages: []timeline.Message{
+				{Raw: []byte(text), Identity: timeline.HashOf([]byte(text)), Role: "user", Format: "text",
+					Time: time.Now()},
+			}})
 		return err
 	}
 	if err := say("one"); err != nil {
@@ -68,7 +70,8 @@ func TestADeletedHistoryThatCannotBeMadeAgainIsRefused(t *testing.T) {
 	if after, err := r.Changed(t.Context()); err != nil || after == before {
 		t.Errorf("another file, and the number is %d as before: %v", after, err)
 	}
-	for _, once := range []string{"deleted or replaced while", "cannot be opened again: calls wait on disk until it can", "can be opened now"} {
+	for _, once := range []string{"deleted or replaced while",
+		"cannot be opened again: calls wait on disk until it can", "can be opened now"} {
 		if strings.Count(log.String(), once) != 1 {
 			t.Errorf("%q is not told once: %s", once, &log)
 		}

@@ -36,8 +36,11 @@ func env(pairs map[string]string) func(string) string {
 // texts is a value of each type, in a file and elsewhere, that is no default.
 func texts(f *field) (inFile, elsewhere string) {
 	special := map[string]string{
-		"listen": "127.0.0.1:9", "sync": "full", "profile": "chat", "upstream.openai": "http://a/v1", "upstream.anthropic": "http://a",
-		"condense.url": "http://a/v1", "embed.url": "http://a/v1", "condense.when": "inline", "recall.scope": "project", "origins": "https://a.example",
+		"listen": "127.0.0.1:9", "sync": "full", "profile": "chat", "upstream.openai": "http://a/v1",
+		"upstream.anthropic": "http://a",
+		"condense.url":       "http://a/v1", "embed.url": "http://a/v1", "condense.when": "inline",
+		"recall.scope": "project",
+		"origins":      "https://a.example",
 	}
 	v := f.of(new(Settings))
 	switch text, ok := special[f.key]; {
@@ -68,8 +71,10 @@ func TestFlagsGoBeforeTheEnvironmentTheFileAndTheDefaults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	base := map[string]string{"condense.url": "http://base", "condense.model": "base", "embed.url": "http://base", "embed.model": "base"}
-	alone := map[string]bool{"condense.url": true, "condense.model": true, "embed.url": true, "embed.model": true} // without one another they are no settings
+	base := map[string]string{"condense.url": "http://base", "condense.model": "base", "embed.url": "http://base",
+		"embed.model": "base"}
+	alone := map[string]bool{"condense.url": true, "condense.model": true, "embed.url": true,
+		"embed.model": true} // without one another they are no settings
 	for _, f := range fields() {
 		inFile, elsewhere := texts(&f)
 		switch f.key {
@@ -169,8 +174,9 @@ func TestTheNearerSourceWins(t *testing.T) {
 // The names that were there before this package keep their meaning.
 func TestKnownVariables(t *testing.T) {
 	for key, name := range map[string]string{
-		"data": "ORIEL_DATA", "token": "ORIEL_TOKEN", "upstream.openai": "ORIEL_UPSTREAM_OPENAI", "upstream.anthropic": "ORIEL_UPSTREAM_ANTHROPIC",
-		"condense.key": "ORIEL_CONDENSE_KEY", "embed.key": "ORIEL_EMBED_KEY", "models_file": "ORIEL_MODELS",
+		"data": "ORIEL_DATA", "token": "ORIEL_TOKEN", "upstream.openai": "ORIEL_UPSTREAM_OPENAI",
+		"upstream.anthropic": "ORIEL_UPSTREAM_ANTHROPIC",
+		"condense.key":       "ORIEL_CONDENSE_KEY", "embed.key": "ORIEL_EMBED_KEY", "models_file": "ORIEL_MODELS",
 	} {
 		if f := findField(key); f == nil || f.env != name {
 			t.Errorf("%s is not %s", key, name)
@@ -298,7 +304,10 @@ func TestAnEmptyListIsShownAsAList(t *testing.T) {
 
 func TestSecretsAreNotShown(t *testing.T) {
 	const secret = "canary-5d1"
-	path := file(t, "token = \""+secret+"\"\n[condense]\nurl = \"http://a\"\nmodel = \"m\"\nkey = \""+secret+"\"\n[embed]\nurl = \"http://a\"\nmodel = \"m\"\nkey = \""+secret+"\"\n[upstream]\nopenai = \"http://a/v1?api-version=2&key="+secret+"\"\nanthropic = \"http://a/k/"+secret+"/p/chat\"\n")
+	path := file(t, "token = \""+secret+"\"\n[condense]\nurl = \"http://a\"\nmodel = \"m\"\nkey = \""+secret+
+		"\"\n[embed]\nurl = \"http://a\"\nmodel = \"m\"\nkey = \""+secret+
+		"\"\n[upstream]\nopenai = \"http://a/v1?api-version=2&key="+secret+"\"\nanthropic = \"http://a/k/"+secret+
+		"/p/chat\"\n")
 	l, err := Load(Sources{File: path})
 	if err != nil {
 		t.Fatal(err)
@@ -319,10 +328,14 @@ func TestSecretsAreNotShown(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"token = " + secret, "token = 12" + secret, "token = \"" + secret, "token = ['" + secret + "']", "token = '" + secret + "'\ntoken = '" + secret + "'",
-		"[condense]\nkey = '''" + secret, "[condense]\nkey = {a = '" + secret + "'}", "tokn = '" + secret + "'", "upstream.openai = 'http://u:" + secret + "@h'",
-		"[upstream]\nanthropic = 'x://" + secret + "'", "[embed]\nurl = 'http://example.com'\nmodel = 'm'\nkey = '" + secret + "'", "[embed]\nurl = 'http://u:" + secret + "@h'\nmodel = 'm'",
-		"[condense]\nurl = 'http://example.com'\nmodel = 'm'\nkey = '" + secret + "'", "condense = {url = 'http://a', key = " + secret + "}", "condense = {key " + secret + "}",
+		"token = " + secret, "token = 12" + secret, "token = \"" + secret, "token = ['" + secret + "']",
+		"token = '" + secret + "'\ntoken = '" + secret + "'",
+		"[condense]\nkey = '''" + secret, "[condense]\nkey = {a = '" + secret + "'}", "tokn = '" + secret + "'",
+		"upstream.openai = 'http://u:" + secret + "@h'",
+		"[upstream]\nanthropic = 'x://" + secret + "'", "[embed]\nurl = 'http://example.com'\nmodel = 'm'\nkey = '" +
+			secret + "'", "[embed]\nurl = 'http://u:" + secret + "@h'\nmodel = 'm'",
+		"[condense]\nurl = 'http://example.com'\nmodel = 'm'\nkey = '" + secret + "'",
+		"condense = {url = 'http://a', key = " + secret + "}", "condense = {key " + secret + "}",
 	} {
 		if _, err := Load(Sources{File: file(t, text)}); err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", text, err)
@@ -360,7 +373,8 @@ threshold = 150
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(l.Warnings) != 1 || l.Warnings[0] != path+":11: profiles.wrong.threshold: 150% is outside 5…100: 100% is used" {
+	if len(l.Warnings) != 1 ||
+		l.Warnings[0] != path+":11: profiles.wrong.threshold: 150% is outside 5…100: 100% is used" {
 		t.Errorf("%q", l.Warnings)
 	}
 	for name, want := range map[string]window.Profile{
@@ -380,14 +394,17 @@ threshold = 150
 		shown[v.Key] = strings.TrimSpace(v.Text + " " + v.Kind + " " + strings.TrimPrefix(v.Where, path))
 	}
 	for key, want := range map[string]string{
-		"profile": `"code-mode" file :1`, "margin": "0 file :2", "profiles.code-mode.budget": "30000 file :4", "profiles.code-mode.policy": `"mask" file :6`,
-		"profiles.plain.threshold": "70 flag --threshold", "profiles.plain.budget": "0 default", "profiles.wrong.threshold": "-1 default",
+		"profile": `"code-mode" file :1`, "margin": "0 file :2", "profiles.code-mode.budget": "30000 file :4",
+		"profiles.code-mode.policy": `"mask" file :6`,
+		"profiles.plain.threshold":  "70 flag --threshold", "profiles.plain.budget": "0 default",
+		"profiles.wrong.threshold": "-1 default",
 	} {
 		if shown[key] != want {
 			t.Errorf("%s: %q, want %q", key, shown[key], want)
 		}
 	}
-	if _, err := Load(Sources{File: path, Flags: map[string]string{"thresholds.plan": "70"}}); err == nil || !strings.Contains(err.Error(), `--threshold: unknown profile "plan": did you mean plain?`) {
+	if _, err := Load(Sources{File: path, Flags: map[string]string{"thresholds.plan": "70"}}); err == nil ||
+		!strings.Contains(err.Error(), `--threshold: unknown profile "plan": did you mean plain?`) {
 		t.Error(err)
 	}
 	other, err := Load(Sources{File: file(t, "profile = 'x'\n[profiles.x]\n")})
@@ -400,7 +417,8 @@ threshold = 150
 }
 
 func TestTenants(t *testing.T) {
-	l, err := Load(Sources{File: file(t, "[tenants.\"*\"]\ncalls_per_minute = 60\n[tenants.ann]\ncalls_per_minute = 0\nstored_bytes = 2_000_000_000\n")})
+	l, err := Load(Sources{File: file(t,
+		"[tenants.\"*\"]\ncalls_per_minute = 60\n[tenants.ann]\ncalls_per_minute = 0\nstored_bytes = 2_000_000_000\n")})
 	if err != nil {
 		t.Fatal(err)
 	}

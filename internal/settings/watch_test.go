@@ -173,7 +173,8 @@ func TestChanged(t *testing.T) {
 		return l
 	}
 	a := load("profile = 'chat'\ndata = 'x'\norigins = ['https://a']")
-	if keys, restart := Changed(a, load("origins = ['https://a']\ndata = 'x'\nprofile = 'chat'")); len(keys)+len(restart) != 0 {
+	if keys, restart := Changed(a,
+		load("origins = ['https://a']\ndata = 'x'\nprofile = 'chat'")); len(keys)+len(restart) != 0 {
 		t.Error(keys, restart)
 	}
 	keys, restart := Changed(a, load("data = 'y'\norigins = ['https://b']\nmodels.m.window = 5000"))

@@ -5,7 +5,8 @@ import "testing"
 // Whatever a file has, it is refused, or a value that is set is read again and can be taken
 // out.
 func FuzzDocument(f *testing.F) {
-	for _, text := range []string{"", "{}", `{"a":{"b":1},}`, "{ // c\n \"a\": [1,2,],\n}\n", "a = 1\n[a]\nb = \"x\"\n", "a: 1\nb:\n  - c\n", "{\"a\":\"\\\"\"/*x*/}"} {
+	for _, text := range []string{"", "{}", `{"a":{"b":1},}`, "{ // c\n \"a\": [1,2,],\n}\n", "a = 1\n[a]\nb = \"x\"\n",
+		"a: 1\nb:\n  - c\n", "{\"a\":\"\\\"\"/*x*/}"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -56,24 +56,33 @@ func TestFilesAreChangedAsTextAndRestored(t *testing.T) {
 			".claude/settings.json": "{\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"http://127.0.0.1:8780\"\n  }\n}\n",
 			".claude.json":          "{\n  \"mcpServers\": {\n    \"oriel\": { \"type\": \"http\", \"url\": \"http://127.0.0.1:8780/oriel/mcp\" }\n  }\n}\n",
 		}},
-		{"Codex", "codex", map[string]string{".codex/config.toml": "# mine\nmodel = \"gpt-5\" # best\nprompt = \"\"\"\n[not a table]\n\"\"\"\n\n# tools\n[tools]\nweb = true\n"}, map[string]string{
-			".codex/config.toml": "# mine\nmodel = \"gpt-5\" # best\nprompt = \"\"\"\n[not a table]\n\"\"\"\nopenai_base_url = \"http://127.0.0.1:8780/v1\"\n\n# tools\n[tools]\nweb = true\n\n[mcp_servers.oriel]\nurl = \"http://127.0.0.1:8780/oriel/mcp\"\n",
-		}},
-		{"Codex, its provider", "codex", map[string]string{".codex/config.toml": "model_provider = \"x\"\r\n[model_providers.x]\r\nbase_url = 'http://x/v1' # own\r\nname = \"x\"\r\n"}, map[string]string{
-			".codex/config.toml": "model_provider = \"x\"\r\n[model_providers.x]\r\nbase_url = \"http://127.0.0.1:8780/v1\" # own\r\nname = \"x\"\r\n\r\n[mcp_servers.oriel]\r\nurl = \"http://127.0.0.1:8780/oriel/mcp\"\r\n",
-		}},
+		{"Codex", "codex",
+			map[string]string{
+				".codex/config.toml": "# mine\nmodel = \"gpt-5\" # best\nprompt = \"\"\"\n[not a table]\n\"\"\"\n\n# tools\n[tools]\nweb = true\n"}, map[string]string{
+				".codex/config.toml": "# mine\nmodel = \"gpt-5\" # best\nprompt = \"\"\"\n[not a table]\n\"\"\"\nopenai_base_url = \"http://127.0.0.1:8780/v1\"\n\n# tools\n[tools]\nweb = true\n\n[mcp_servers.oriel]\nurl = \"http://127.0.0.1:8780/oriel/mcp\"\n",
+			}},
+		{"Codex, its provider", "codex",
+			map[string]string{
+				".codex/config.toml": "model_provider = \"x\"\r\n[model_providers.x]\r\nbase_url = 'http://x/v1' # own\r\nname = \"x\"\r\n"}, map[string]string{
+				".codex/config.toml": "model_provider = \"x\"\r\n[model_providers.x]\r\nbase_url = \"http://127.0.0.1:8780/v1\" # own\r\nname = \"x\"\r\n\r\n[mcp_servers.oriel]\r\nurl = \"http://127.0.0.1:8780/oriel/mcp\"\r\n",
+			}},
 		{"Codex, new", "codex", nil, map[string]string{
 			".codex/config.toml": "openai_base_url = \"http://127.0.0.1:8780/v1\"\n\n[mcp_servers.oriel]\nurl = \"http://127.0.0.1:8780/oriel/mcp\"\n",
 		}},
-		{"Gemini CLI", "gemini-cli", map[string]string{".gemini/settings.json": "{ \"theme\": \"x\" }"}, map[string]string{
-			".gemini/settings.json": "{ \"theme\": \"x\", \"mcpServers\": { \"oriel\": { \"httpUrl\": \"http://127.0.0.1:8780/oriel/mcp\" } } }",
-		}},
-		{"opencode", "opencode", map[string]string{".config/opencode/opencode.jsonc": "{\n  // my own\n  \"model\": \"m\", // the best\n}\n"}, map[string]string{
-			".config/opencode/opencode.jsonc": "{\n  // my own\n  \"model\": \"m\", // the best\n  \"provider\": {\n    \"anthropic\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:8780/v1\"\n      }\n    },\n    \"openai\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:8780/v1\"\n      }\n    }\n  },\n  \"mcp\": {\n    \"oriel\": { \"type\": \"remote\", \"url\": \"http://127.0.0.1:8780/oriel/mcp\", \"enabled\": true }\n  }\n}\n",
-		}},
-		{"aider", "aider", map[string]string{".aider.conf.yml": "# mine\nmodel: x\nopenai-api-base: http://old/v1\n"}, map[string]string{
-			".aider.conf.yml": "# mine\nmodel: x\nopenai-api-base: \"http://127.0.0.1:8780/v1\"\nset-env: [\"ANTHROPIC_API_BASE=http://127.0.0.1:8780\"]\n",
-		}},
+		{"Gemini CLI", "gemini-cli", map[string]string{".gemini/settings.json": "{ \"theme\": \"x\" }"},
+			map[string]string{
+				".gemini/settings.json": "{ \"theme\": \"x\", \"mcpServers\": { \"oriel\": { \"httpUrl\": \"http://127.0.0.1:8780/oriel/mcp\" } } }",
+			}},
+		{"opencode", "opencode",
+			map[string]string{
+				".config/opencode/opencode.jsonc": "{\n  // my own\n  \"model\": \"m\", // the best\n}\n"},
+			map[string]string{
+				".config/opencode/opencode.jsonc": "{\n  // my own\n  \"model\": \"m\", // the best\n  \"provider\": {\n    \"anthropic\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:8780/v1\"\n      }\n    },\n    \"openai\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:8780/v1\"\n      }\n    }\n  },\n  \"mcp\": {\n    \"oriel\": { \"type\": \"remote\", \"url\": \"http://127.0.0.1:8780/oriel/mcp\", \"enabled\": true }\n  }\n}\n",
+			}},
+		{"aider", "aider", map[string]string{".aider.conf.yml": "# mine\nmodel: x\nopenai-api-base: http://old/v1\n"},
+			map[string]string{
+				".aider.conf.yml": "# mine\nmodel: x\nopenai-api-base: \"http://127.0.0.1:8780/v1\"\nset-env: [\"ANTHROPIC_API_BASE=http://127.0.0.1:8780\"]\n",
+			}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			at := newHome(t, tc.files)
@@ -83,7 +92,8 @@ func TestFilesAreChangedAsTextAndRestored(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range p.Changes {
-				if d := p.Changes[i].Diff(); !strings.Contains(d, "+ ") || strings.Contains(d, "mine") && strings.Contains(d, "- # mine") {
+				if d := p.Changes[i].Diff(); !strings.Contains(d, "+ ") ||
+					strings.Contains(d, "mine") && strings.Contains(d, "- # mine") {
 					t.Errorf("the difference is\n%s", d)
 				}
 			}
@@ -133,10 +143,12 @@ func TestFilesAreChangedAsTextAndRestored(t *testing.T) {
 
 // A file that was changed since loses only what was put in.
 func TestUndoTakesOutOnlyItsOwnPart(t *testing.T) {
-	at := newHome(t, map[string]string{".codex/config.toml": "model = \"a\"\n", ".claude/settings.json": "{}\n", ".claude.json": "{\n  \"a\": 1\n}\n"})
+	at := newHome(t, map[string]string{".codex/config.toml": "model = \"a\"\n", ".claude/settings.json": "{}\n",
+		".claude.json": "{\n  \"a\": 1\n}\n"})
 	for agent, change := range map[string]func(){
 		"codex": func() {
-			write(t, at, ".codex/config.toml", strings.Replace(text(t, at, ".codex/config.toml"), `"a"`, `"b"`, 1)+"\n[tui]\nx = 1\n")
+			write(t, at, ".codex/config.toml", strings.Replace(text(t, at, ".codex/config.toml"), `"a"`, `"b"`, 1)+
+				"\n[tui]\nx = 1\n")
 		},
 		"claude-code": func() {
 			// As Claude Code writes it: everything in a form of its own.
@@ -166,7 +178,8 @@ func TestUndoTakesOutOnlyItsOwnPart(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	var all map[string]any
-	if err := json.Unmarshal([]byte(text(t, at, ".claude.json")), &all); err != nil || !cmp.Equal(all, map[string]any{"a": 1.0, "b": 2.0}) {
+	if err := json.Unmarshal([]byte(text(t, at, ".claude.json")), &all); err != nil ||
+		!cmp.Equal(all, map[string]any{"a": 1.0, "b": 2.0}) {
 		t.Errorf("%v, %v", all, err)
 	}
 	if got := text(t, at, ".claude/settings.json"); got != "{}\n" {
@@ -178,8 +191,10 @@ func TestUndoTakesOutOnlyItsOwnPart(t *testing.T) {
 	if err := p.Write(record); err != nil {
 		t.Fatal(err)
 	}
-	write(t, at, ".codex/config.toml", strings.Replace(text(t, at, ".codex/config.toml"), base+"/v1", "http://mine/v1", 1))
-	if _, err := Undo(record); err == nil || !strings.Contains(err.Error(), "openai_base_url is \"http://mine/v1\" now") {
+	write(t, at, ".codex/config.toml", strings.Replace(text(t, at, ".codex/config.toml"), base+"/v1", "http://mine/v1",
+		1))
+	if _, err := Undo(record); err == nil ||
+		!strings.Contains(err.Error(), "openai_base_url is \"http://mine/v1\" now") {
 		t.Errorf("%v", err)
 	}
 }
@@ -187,10 +202,13 @@ func TestUndoTakesOutOnlyItsOwnPart(t *testing.T) {
 // Somebody may have deleted or changed the copy; the settings are taken out all the same.
 func TestUndoWithoutItsCopy(t *testing.T) {
 	for _, agent := range Agents() {
-		for _, change := range []func(string) error{os.Remove, func(name string) error { return os.WriteFile(name, []byte("{}"), 0o600) }} {
+		for _, change := range []func(string) error{os.Remove,
+			func(name string) error { return os.WriteFile(name, []byte("{}"), 0o600) }} {
 			before := map[string]string{
-				".codex/config.toml": "model = \"a\"\n", ".claude/settings.json": "{ \"a\": 1 }\n", ".claude.json": "{\n  \"a\": 1\n}\n",
-				".gemini/settings.json": "{ \"a\": 1 }\n", ".config/opencode/opencode.json": "{ \"a\": 1 }\n", ".aider.conf.yml": "a: 1\n",
+				".codex/config.toml": "model = \"a\"\n", ".claude/settings.json": "{ \"a\": 1 }\n",
+				".claude.json":          "{\n  \"a\": 1\n}\n",
+				".gemini/settings.json": "{ \"a\": 1 }\n", ".config/opencode/opencode.json": "{ \"a\": 1 }\n",
+				".aider.conf.yml": "a: 1\n",
 			}
 			at := newHome(t, before)
 			record := filepath.Join(t.TempDir(), agent+".json")
@@ -325,14 +343,16 @@ func TestLinksStayLinks(t *testing.T) {
 	if err := p.Write(record); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || !strings.Contains(text(t, at, "dots/settings.json"), "oriel") {
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 ||
+		!strings.Contains(text(t, at, "dots/settings.json"), "oriel") {
 		t.Errorf("%v, %v", info, err)
 	}
 	if _, err := Undo(record); err != nil || text(t, at, "dots/settings.json") != "{}" {
 		t.Errorf("%v, %s", err, text(t, at, "dots/settings.json"))
 	}
 	os.Remove(filepath.Join(at.Home, "dots", "settings.json"))
-	if _, _, err := New("gemini-cli", base, at); err == nil || !strings.Contains(err.Error(), "link to a file that is not there") {
+	if _, _, err := New("gemini-cli", base, at); err == nil ||
+		!strings.Contains(err.Error(), "link to a file that is not there") {
 		t.Errorf("%v", err)
 	}
 }
@@ -345,8 +365,10 @@ func TestWhatCannotBeChangedIsSaid(t *testing.T) {
 		{"gemini-cli", ".gemini/settings.json", "{\"a\":1", "line 1"},
 		{"gemini-cli", ".gemini/settings.json", "[]", "it is not a JSON object"},
 		{"gemini-cli", ".gemini/settings.json", "{\"mcpServers\":[]}", "is not an object"},
-		{"gemini-cli", ".gemini/settings.json", "{\"mcpServers\":{},\"a\":1,\"mcpServers\":{\"x\":{}}}", "mcpServers occurs twice: keep one of them"},
-		{"gemini-cli", ".gemini/settings.json", "{\"mcpServers\":{\"oriel\":{},\"oriel\":{\"url\":\"x\"}}}", "mcpServers.oriel occurs twice"},
+		{"gemini-cli", ".gemini/settings.json", "{\"mcpServers\":{},\"a\":1,\"mcpServers\":{\"x\":{}}}",
+			"mcpServers occurs twice: keep one of them"},
+		{"gemini-cli", ".gemini/settings.json", "{\"mcpServers\":{\"oriel\":{},\"oriel\":{\"url\":\"x\"}}}",
+			"mcpServers.oriel occurs twice"},
 		{"aider", ".aider.conf.yml", "set-env:\n  - A=1\n", "change it by hand"},
 		{"aider", ".aider.conf.yml", "set-env: [\"A=1\"]\n", "add ANTHROPIC_API_BASE"},
 		{"emacs", "x", "", "there are aider, claude-code, codex"},
@@ -371,7 +393,8 @@ func TestSettingsOfAnyFile(t *testing.T) {
 		if depth == 0 {
 			return leaf
 		}
-		return rapid.OneOf(leaf, rapid.MapOfN(names, value(depth-1), 0, 3).AsAny(), rapid.SliceOfN(value(depth-1), 0, 3).AsAny())
+		return rapid.OneOf(leaf, rapid.MapOfN(names, value(depth-1), 0, 3).AsAny(),
+			rapid.SliceOfN(value(depth-1), 0, 3).AsAny())
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.MapOfN(names, value(2), 0, 4).Draw(t, "all")
@@ -457,11 +480,14 @@ func TestKeysOfTOML(t *testing.T) {
 		keys := rapid.SampledFrom([]string{"a", "b", "url"})
 		section := func(prefix string) {
 			for _, k := range rapid.SliceOfNDistinct(keys, 0, 3, rapid.ID[string]).Draw(t, prefix+" keys") {
-				fmt.Fprintf(&b, "%s = %s # %s\n", k, rapid.SampledFrom([]string{`"x"`, "'y'", "3", "[1, 2]", "\"\"\"\n[url]\nurl = 1\n\"\"\""}).Draw(t, k), k)
+				fmt.Fprintf(&b, "%s = %s # %s\n", k,
+					rapid.SampledFrom([]string{`"x"`, "'y'", "3", "[1, 2]", "\"\"\"\n[url]\nurl = 1\n\"\"\""}).Draw(t,
+						k), k)
 			}
 		}
 		section("top")
-		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"one", "two", "mcp_servers.oriel", "mcp_servers.other"}), 0, 4, rapid.ID[string]).Draw(t, "tables") {
+		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"one", "two", "mcp_servers.oriel",
+			"mcp_servers.other"}), 0, 4, rapid.ID[string]).Draw(t, "tables") {
 			fmt.Fprintf(&b, "\n# about %s\n[%s]\n", name, name)
 			section(name)
 		}
@@ -499,7 +525,8 @@ func TestKeysOfTOML(t *testing.T) {
 // A change that was recorded and never made is undone, also if another program has written
 // the file meanwhile.
 func TestAChangeThatWasNotMadeIsUndone(t *testing.T) {
-	const was, now = `{"env":{"ANTHROPIC_BASE_URL":"https://models.example"}}`, `{"env":{"ANTHROPIC_BASE_URL":"https://models.example"},"model":"opus"}`
+	const was, now = `{"env":{"ANTHROPIC_BASE_URL":"https://models.example"}}`,
+		`{"env":{"ANTHROPIC_BASE_URL":"https://models.example"},"model":"opus"}`
 	at := newHome(t, map[string]string{".claude/settings.json": was, ".claude.json": "{}"})
 	p, _, err := New("claude-code", base, at)
 	if err != nil {

@@ -178,7 +178,8 @@ func TestTwoProcessesShareAFolder(t *testing.T) {
 // A file that ends anywhere gives the entries that are whole, in order, and no other.
 func TestAFileCutAtAnyByte(t *testing.T) {
 	dir := t.TempDir()
-	all := []spool.Entry{entry("1", "aaaa", "b"), entry("2", "aaaa"), entry(""), entry("4", "", "b", strings.Repeat("c", 50))}
+	all := []spool.Entry{entry("1", "aaaa", "b"), entry("2", "aaaa"), entry(""),
+		entry("4", "", "b", strings.Repeat("c", 50))}
 	s := open(t, dir, spool.Options{})
 	ends := []int64{}
 	for _, e := range all {
@@ -201,7 +202,8 @@ func TestAFileCutAtAnyByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := open(t, other, spool.Options{})
-		if diff := cmp.Diff(all[:whole], take(t, s), cmp.Comparer(func(a, b []spool.Entry) bool { return slices.EqualFunc(a, b, same) })); diff != "" {
+		if diff := cmp.Diff(all[:whole], take(t, s),
+			cmp.Comparer(func(a, b []spool.Entry) bool { return slices.EqualFunc(a, b, same) })); diff != "" {
 			t.Fatalf("cut at %d: %s", n, diff)
 		}
 		if left := files(t, other); left != nil {
@@ -277,8 +279,9 @@ func TestNothingAcceptedIsLostOrReordered(t *testing.T) {
 		dir := t.TempDir()
 		defer os.RemoveAll(dir)
 		o := spool.Options{
-			SegmentBytes: int64(rapid.IntRange(1, 300).Draw(r, "segment")), MaxBytes: int64(rapid.IntRange(100, 3000).Draw(r, "max")),
-			Sync: rapid.Bool().Draw(r, "sync"), Problem: func(err error) { r.Error(err) },
+			SegmentBytes: int64(rapid.IntRange(1, 300).Draw(r, "segment")),
+			MaxBytes:     int64(rapid.IntRange(100, 3000).Draw(r, "max")),
+			Sync:         rapid.Bool().Draw(r, "sync"), Problem: func(err error) { r.Error(err) },
 		}
 		s := spool.Open(dir, o)
 		defer func() { s.Close() }()
@@ -288,7 +291,9 @@ func TestNothingAcceptedIsLostOrReordered(t *testing.T) {
 		r.Repeat(map[string]func(*rapid.T){
 			"append": func(r *rapid.T) {
 				n++
-				e := entry(fmt.Sprint(n), rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "bb", strings.Repeat("c", 40)}), 0, 3).Draw(r, "blobs")...)
+				e := entry(fmt.Sprint(n),
+					rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "bb", strings.Repeat("c", 40)}), 0, 3).Draw(r,
+						"blobs")...)
 				if s.Append(e) == nil {
 					accepted = append(accepted, e)
 				}

@@ -22,7 +22,8 @@ func TestMarkdownIsDrawnWithinTheWidth(t *testing.T) {
 	if diff := cmp.Diff(want, Markdown(text, Screen{Width: 24})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	coloured := strings.Join(Markdown("say **this `one` and that** `twice`", Screen{Style: Style{On: true}, Width: 80}), "\n")
+	coloured := strings.Join(Markdown("say **this `one` and that** `twice`", Screen{Style: Style{On: true}, Width: 80}),
+		"\n")
 	if want := "say \x1b[1mthis \x1b[36mone\x1b[39m and that\x1b[22m \x1b[36mtwice\x1b[39m"; coloured != want {
 		t.Errorf("%q, want %q", coloured, want)
 	}

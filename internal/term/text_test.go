@@ -36,7 +36,9 @@ func TestWrapKeepsToTheWidth(t *testing.T) {
 }
 
 func TestClippedTextKeepsToTheWidth(t *testing.T) {
-	for text, want := range map[string]string{"short": "short", "longer than that": "longer…", "日本語日本語": "日本語…", "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301": "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301", "12345678": "123456…", "✅✅✅✅": "✅✅✅…", "✓ ❌ done": "✓ ❌ d…"} {
+	for text, want := range map[string]string{"short": "short", "longer than that": "longer…", "日本語日本語": "日本語…",
+		"e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301": "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301",
+		"12345678": "123456…", "✅✅✅✅": "✅✅✅…", "✓ ❌ done": "✓ ❌ d…"} {
 		if got := Clip(text, 7); got != want || Cells(got) > 7 {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
@@ -81,7 +83,8 @@ func TestNarrowTablesDropColumnsAndWrapTheLast(t *testing.T) {
 	}
 	tb.Narrow(20, 3, 1)
 	var b bytes.Buffer
-	if tb.Draw(&b); b.String() != "model  window  output\na       1,000     200\n" && b.String() != "model  output\na         200\n" {
+	if tb.Draw(&b); b.String() != "model  window  output\na       1,000     200\n" &&
+		b.String() != "model  output\na         200\n" {
 		t.Errorf("%q", &b)
 	}
 	if tb.Width() > 20 {

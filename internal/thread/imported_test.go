@@ -13,9 +13,11 @@ func TestCallsOfAnImportedSession(t *testing.T) {
 	var file []timeline.Message
 	for _, w := range []string{"u1+", "aother", "u2", "ax2"} {
 		m := s.messages([]string{w})[0]
-		file = append(file, timeline.Message{Raw: m.Raw, Format: timeline.FormatAnthropic, Role: string(m.Role), Identity: timeline.HashOf([]byte(w)), Time: s.now})
+		file = append(file, timeline.Message{Raw: m.Raw, Format: timeline.FormatAnthropic, Role: string(m.Role),
+			Identity: timeline.HashOf([]byte(w)), Time: s.now})
 	}
-	if _, err := s.store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "ses_1", Messages: file, Now: s.now}); err != nil {
+	if _, err := s.store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "ses_1", Messages: file,
+		Now: s.now}); err != nil {
 		t.Fatal(err)
 	}
 	out := ""

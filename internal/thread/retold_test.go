@@ -29,7 +29,8 @@ func TestAReminderThatAllRequestsEndWithHidesNoConversation(t *testing.T) {
 	}
 	first := said(chat.User, "a question of somebody else")
 	was := c.call("", []chat.Message{first, reminder}, long("the reply"))
-	is := c.call("", []chat.Message{first, said(chat.Assistant, long("the reply")), said(chat.User, "and now?"), reminder}, "")
+	is := c.call("", []chat.Message{first, said(chat.Assistant, long("the reply")), said(chat.User, "and now?"),
+		reminder}, "")
 	if is.Conversation != was.Conversation {
 		t.Errorf("the second call of %s is %s %s", was.Conversation, is.Conversation, is.Kind)
 	}
@@ -44,7 +45,8 @@ func TestTheReplyBehindAReminderIsWaitedFor(t *testing.T) {
 			s.do("call A : " + first)
 			out := make(chan string)
 			go func() {
-				th, err := s.book.Find(ctx, &Request{Tenant: timeline.Local, Messages: s.messages(strings.Fields(then)), Now: s.now})
+				th, err := s.book.Find(ctx, &Request{Tenant: timeline.Local, Messages: s.messages(strings.Fields(then)),
+					Now: s.now})
 				out <- fmt.Sprint(th.Conversation == s.calls["A"].Conversation, " ", th.Kind, " ", err)
 			}()
 			synctest.Wait()
@@ -65,7 +67,8 @@ func TestTheSummaryThatAHistoryBeginsWithIsWaitedFor(t *testing.T) {
 		s.do("call S : u1 a1 uasks")
 		out := make(chan string)
 		go func() {
-			th, err := s.book.Find(ctx, &Request{Tenant: timeline.Local, Messages: s.messages([]string{"apast1", "u2"}), Now: s.now})
+			th, err := s.book.Find(ctx, &Request{Tenant: timeline.Local, Messages: s.messages([]string{"apast1", "u2"}),
+				Now: s.now})
 			out <- fmt.Sprint(th.Continues == s.calls["A"].Conversation, " ", th.Kind, " ", err)
 		}()
 		synctest.Wait()

@@ -24,14 +24,19 @@ import (
 // A message is a word that begins with its role: u(ser), a(ssistant), r(esult of a
 // tool), s(ystem). Two words are the same message up to a mark: ' has other bytes (a
 // cache mark), * also thinking, + the text in two parts, ^ a marker of Oriel's beside it,
-// _ white space around its text, # a text of Oriel's in its place or in the place of its middle, ~ a note of the client in place of a
+// _ white space around its text, # a text of Oriel's in its place or in the place of its middle, ~
+// a note of the client in place of a
 // result. Others are what clients
 // make of a reply: - cut off, ! annotated, < in tags, = with other text around its call.
-// "sum…" is a user's message that sums up, "sumshort…" in few words, "uasks…" asks for that, "atold…" is the long answer, and "utold…" and "apast…" are what clients make of the answer with that number; one that begins with "ulong" or "along" is
-// long, one that begins with "ashort" is "Ok.", and "w" before a user's message wraps it in a document. A tool call has the number
+// "sum…" is a user's message that sums up, "sumshort…" in few words, "uasks…" asks for that,
+// "atold…" is the long answer, and "utold…" and "apast…" are what clients make of the answer with
+// that number; one that begins with "ulong" or "along" is
+// long, one that begins with "ashort" is "Ok.", and "w" before a user's message wraps it in a
+// document. A tool call has the number
 // of its word as its id, or an id that nobody else has if its word begins with "acallid";
 // one of "aslong" has long arguments. A word with "think" is reasoning alone.
-// What comes out is the conversation of each call, how it stands to it and how many messages were known; then, where the client left something out, which
+// What comes out is the conversation of each call, how it stands to it and how many messages were
+// known; then, where the client left something out, which
 // of its messages are the first of the history, and from which on they are in one row
 // behind how many others; "stays" where the conversation's end stays elsewhere,
 // "again" where a trimmed request is sent again.
@@ -69,7 +74,8 @@ type playCall struct {
 }
 
 func newPlay(t *testing.T) *play {
-	s := &play{t: t, store: memory.New(), now: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC), calls: map[string]*playCall{}}
+	s := &play{t: t, store: memory.New(), now: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC),
+		calls: map[string]*playCall{}}
 	s.restart()
 	return s
 }
@@ -146,7 +152,8 @@ func (s *play) call(name string, words []string) string {
 	if th.Again {
 		out += ", again"
 	}
-	if want := len(th.Before) + len(r.Messages) - th.From; th.Depth() != want || len(th.Identities) != len(r.Messages)-th.From {
+	if want := len(th.Before) + len(r.Messages) - th.From; th.Depth() != want ||
+		len(th.Identities) != len(r.Messages)-th.From {
 		s.t.Errorf("%s: depth %d and %d identities, want %d", name, th.Depth(), len(th.Identities), want)
 	}
 	return out + "\n"
@@ -188,7 +195,8 @@ func (s *play) end(name string, reply []chat.Message, id string) {
 	for i := len(all) - len(reply); i < len(all); i++ {
 		sent[i].Ref = "reply"
 	}
-	_, err := s.log.AppendAfter(ctx, c.Tenant, c.Conversation, c.Before, sent, func(i int) timeline.Hash { return identities[i] }, change)
+	_, err := s.log.AppendAfter(ctx, c.Tenant, c.Conversation, c.Before, sent,
+		func(i int) timeline.Hash { return identities[i] }, change)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -199,7 +207,8 @@ func (s *play) end(name string, reply []chat.Message, id string) {
 func told(n string) string {
 	return "<analysis>\nThe user and the model did much.\n</analysis>\n\n## What was done, " + n + "\n" +
 		strings.Repeat("- The harbour of "+n+" was read and mended, and its tests pass.\n", 1) +
-		"- What is left of " + n + ": the quay, of which the model was to write next.\n- Nobody may touch the crane of " + n + "."
+		"- What is left of " + n +
+		": the quay, of which the model was to write next.\n- Nobody may touch the crane of " + n + "."
 }
 
 func resent(messages []chat.Message) []timeline.Resent {
@@ -232,7 +241,8 @@ func messageOf(word string) string {
 	text := name + " and so on"
 	if strings.HasPrefix(name, "sum") {
 		role = "user"
-		text = name + ": this session is being continued from a previous conversation that ran out of context. " + strings.Repeat("Much was done. ", 20)
+		text = name + ": this session is being continued from a previous conversation that ran out of context. " +
+			strings.Repeat("Much was done. ", 20)
 	}
 	if strings.HasPrefix(name, "sumshort") {
 		text = "Here is a summary of the conversation to date:\n\n" + name + "."
@@ -304,7 +314,8 @@ func messageOf(word string) string {
 			parts += fmt.Sprintf(`,{"type":"tool_use","id":%q,"name":"ls","input":{}}`, id)
 		}
 		if strings.HasPrefix(name, "aslong") {
-			parts = fmt.Sprintf(`{"type":"tool_use","id":%q,"name":"Bash","input":{"command":%q}}`, id, strings.Repeat("grep -rn "+name+" . ", 6))
+			parts = fmt.Sprintf(`{"type":"tool_use","id":%q,"name":"Bash","input":{"command":%q}}`, id,
+				strings.Repeat("grep -rn "+name+" . ", 6))
 		}
 	}
 	if strings.HasPrefix(name, "athink") {

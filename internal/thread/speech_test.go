@@ -26,10 +26,12 @@ func TestWhatAModelSaidIsReadOnce(t *testing.T) {
 	r = &Request{Messages: r.Messages}
 	r.prepare()
 	v := speech{size: leastSaid}
-	if allocs := testing.AllocsPerRun(10, func() { v.add(r, model, 1) }); allocs > 0 || v.size != leastSaid || len(r.sizes) > 0 {
+	if allocs := testing.AllocsPerRun(10, func() { v.add(r, model, 1) }); allocs > 0 || v.size != leastSaid ||
+		len(r.sizes) > 0 {
 		t.Errorf("%d bytes more are read with %v allocations", v.size-leastSaid, allocs)
 	}
-	called := &Request{Messages: []chat.Message{{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: "toolu_01A09abc4d", Args: []byte(`{}`)}}}}}
+	called := &Request{Messages: []chat.Message{{Role: chat.Assistant,
+		Parts: []chat.Part{{Kind: chat.Call, ID: "toolu_01A09abc4d", Args: []byte(`{}`)}}}}}
 	called.prepare()
 	if v.add(called, model, 0); !v.called {
 		t.Error("a call behind enough words is not noticed")
@@ -52,7 +54,8 @@ func TestATrimmedHistoryIsSearchedOnce(t *testing.T) {
 	}
 	once := count(func(n *namespace, r *Request) { tenant.trimmed(n, r, place{}) })
 	told := count(func(n *namespace, r *Request) { tenant.retold(n, r, place{}) })
-	if found := count(func(n *namespace, r *Request) { tenant.find(n, r, place{}) }); once < 100 || found > once+told+once/2 {
+	if found := count(func(n *namespace, r *Request) { tenant.find(n, r, place{}) }); once < 100 ||
+		found > once+told+once/2 {
 		t.Errorf("a request takes %d steps, the search %d of them and the one for other changes %d", found, once, told)
 	}
 }

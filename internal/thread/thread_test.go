@@ -24,14 +24,18 @@ func TestHints(t *testing.T) {
 		body   wire.Hints
 		want   Hints
 	}{
-		"nothing":              {},
-		"named by its header":  {"mine", wire.Hints{CacheKey: "k", User: "ann"}, Hints{Session: "mine", User: "ann", Group: "k"}},
-		"Claude Code":          {"", wire.Hints{UserID: `{"device_id":"d","session_id":"` + id + `"}`}, Hints{Session: id}},
-		"earlier Claude Code":  {"", wire.Hints{UserID: "user_abc_account__session_" + id}, Hints{Session: id}},
-		"a user of Anthropic":  {"", wire.Hints{UserID: "ann"}, Hints{Session: "", User: "ann"}},
-		"Codex":                {"", wire.Hints{CacheKey: id}, Hints{Session: id}},
-		"a key of many users":  {"", wire.Hints{CacheKey: "support-bot-v3", User: "ann"}, Hints{User: "ann", Group: "support-bot-v3"}},
-		"OpenAI conversation":  {"", wire.Hints{Conversation: "conv_1", CacheKey: "k"}, Hints{Session: "conv_1", Group: "k"}},
+		"nothing": {},
+		"named by its header": {"mine", wire.Hints{CacheKey: "k", User: "ann"},
+			Hints{Session: "mine", User: "ann", Group: "k"}},
+		"Claude Code": {"", wire.Hints{UserID: `{"device_id":"d","session_id":"` + id + `"}`},
+			Hints{Session: id}},
+		"earlier Claude Code": {"", wire.Hints{UserID: "user_abc_account__session_" + id}, Hints{Session: id}},
+		"a user of Anthropic": {"", wire.Hints{UserID: "ann"}, Hints{Session: "", User: "ann"}},
+		"Codex":               {"", wire.Hints{CacheKey: id}, Hints{Session: id}},
+		"a key of many users": {"", wire.Hints{CacheKey: "support-bot-v3", User: "ann"},
+			Hints{User: "ann", Group: "support-bot-v3"}},
+		"OpenAI conversation": {"", wire.Hints{Conversation: "conv_1", CacheKey: "k"},
+			Hints{Session: "conv_1", Group: "k"}},
 		"no name to type":      {"two words", wire.Hints{Conversation: strings.Repeat("x", 201)}, Hints{}},
 		"not the JSON we know": {"", wire.Hints{UserID: `{"session":1`}, Hints{User: `{"session":1`}},
 	} {
@@ -43,10 +47,12 @@ func TestHints(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
-	for header, value := range map[string]string{"X-Session-Id": "ses_1", "x-session-affinity": "ses_2", "Agent-Session-Id": "20261118_3", "session_id": id} {
+	for header, value := range map[string]string{"X-Session-Id": "ses_1", "x-session-affinity": "ses_2",
+		"Agent-Session-Id": "20261118_3", "session_id": id} {
 		h := http.Header{}
 		h.Set(header, value)
-		if got, want := HintsOf(h, wire.Hints{CacheKey: "ses_0"}), (Hints{Session: value, Group: "ses_0"}); got != want {
+		if got, want := HintsOf(h, wire.Hints{CacheKey: "ses_0"}),
+			(Hints{Session: value, Group: "ses_0"}); got != want {
 			t.Errorf("%s: %+v, want %+v", header, got, want)
 		}
 		if got := HintsOf(h, wire.Hints{CacheKey: strings.ToUpper(id)}); got.Session != strings.ToUpper(id) {
@@ -67,15 +73,18 @@ func TestLanes(t *testing.T) {
 		}
 		return SketchOf(parts)
 	}
-	agent := "You are a coding agent. " + strings.Repeat("Read files before you change them, run the tests afterwards, and say what you did. ", 3) + prompt("main", time.Time{})
+	agent := "You are a coding agent. " +
+		strings.Repeat("Read files before you change them, run the tests afterwards, and say what you did. ",
+			3) + prompt("main", time.Time{})
 	title := "Write a title of at most seven words for the conversation that follows. " + prompt("title", time.Time{})
 	for name, c := range map[string]struct {
 		a, b PromptSketch
 		want bool
 	}{
-		"the same":                    {lane(agent), lane(agent), false},
-		"a nonce and a date":          {lane("cch=1", agent), lane("cch=2 it is Monday", agent), false},
-		"more rules":                  {lane(agent), lane(agent, "Never touch the folder vendor, and ask before you delete anything at all."), false},
+		"the same":           {lane(agent), lane(agent), false},
+		"a nonce and a date": {lane("cch=1", agent), lane("cch=2 it is Monday", agent), false},
+		"more rules": {lane(agent),
+			lane(agent, "Never touch the folder vendor, and ask before you delete anything at all."), false},
 		"another agent":               {lane(agent), lane(title), true},
 		"none at all":                 {lane(), lane(), false},
 		"none, and a long one":        {lane(), lane(agent), true},
@@ -106,7 +115,8 @@ func TestTheBookIsBounded(t *testing.T) {
 		t.Errorf("%d conversations are remembered", n)
 	}
 	for k := range 40 {
-		if got, want := s.do(fmt.Sprintf("call C session=session-%d : u%d a%d u2 a2 u3", k, k, k)), "continued, 4 of 5 known"; !strings.Contains(got, want) {
+		if got, want := s.do(fmt.Sprintf("call C session=session-%d : u%d a%d u2 a2 u3", k, k, k)),
+			"continued, 4 of 5 known"; !strings.Contains(got, want) {
 			t.Errorf("%s, want %s", got, want)
 		}
 		s.do("fail C")
@@ -138,7 +148,8 @@ func TestWhatTakesLongerComesToStay(t *testing.T) {
 	s.do("reply A a1")
 	store := &slow{s.store, make(chan struct{})}
 	s.book = NewIndex(store, Options{})
-	r := &Request{Tenant: timeline.Local, Hints: Hints{Session: "s"}, Messages: s.messages([]string{"u1", "a1", "u2"}), Now: s.now}
+	r := &Request{Tenant: timeline.Local, Hints: Hints{Session: "s"}, Messages: s.messages([]string{"u1", "a1", "u2"}),
+		Now: s.now}
 	brief, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := s.book.Find(brief, r); !errors.Is(err, context.Canceled) {
@@ -168,7 +179,8 @@ func TestAFirstRequestAsksNoStore(t *testing.T) {
 	s := newPlay(t)
 	for messages, asks := range map[string]bool{"u1": false, "u1 u2": false, "u1 a1 u2": true} {
 		book := NewIndex(struct{ timeline.Store }{}, Options{}) // panics when it is asked
-		_, err := book.Find(ctx, &Request{Tenant: timeline.Local, Messages: s.messages(strings.Fields(messages)), Now: s.now})
+		_, err := book.Find(ctx, &Request{Tenant: timeline.Local, Messages: s.messages(strings.Fields(messages)),
+			Now: s.now})
 		if asked := err != nil; asked != asks {
 			t.Errorf("%s: %v", messages, err)
 		}
@@ -180,7 +192,8 @@ func TestWhatIsForgottenComesBackByOneList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPlay(t)
 		store := &lists{Store: s.store}
-		s.book = NewIndex(store, Options{Messages: 1000, Suffix: func() string { s.names++; return fmt.Sprint(s.names) }})
+		s.book = NewIndex(store,
+			Options{Messages: 1000, Suffix: func() string { s.names++; return fmt.Sprint(s.names) }})
 		for k := range 200 {
 			s.do(fmt.Sprintf("call A : u%d", k))
 			s.do(fmt.Sprintf("reply A a%d", k))
@@ -203,7 +216,8 @@ func TestThePreviousReplyIsWaitedFor(t *testing.T) {
 	s.do("call A : u1")
 	out := make(chan string)
 	go func() {
-		th, err := s.book.Find(ctx, &Request{Tenant: timeline.Local, Previous: "r1", Messages: s.messages([]string{"u2"}), Now: s.now})
+		th, err := s.book.Find(ctx, &Request{Tenant: timeline.Local, Previous: "r1",
+			Messages: s.messages([]string{"u2"}), Now: s.now})
 		out <- fmt.Sprint(th.Kind, " behind ", len(th.Before), " ", err)
 	}()
 	a := s.calls["A"]
@@ -216,7 +230,8 @@ func TestThePreviousReplyIsWaitedFor(t *testing.T) {
 // Replies count by their bytes, and what waits to be written is not forgotten.
 func TestRepliesCountAndPendingCallsStay(t *testing.T) {
 	b := NewIndex(memory.New(), Options{Messages: 1000})
-	long, err := wire.ReadMessage(wire.Anthropic, []byte(`{"role":"assistant","content":"`+strings.Repeat("x", 20_000)+`"}`))
+	long, err := wire.ReadMessage(wire.Anthropic, []byte(`{"role":"assistant","content":"`+strings.Repeat("x", 20_000)+
+		`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +241,8 @@ func TestRepliesCountAndPendingCallsStay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		th, err := b.Find(ctx, &Request{Tenant: timeline.Local, Hints: Hints{Session: fmt.Sprint(k)}, Messages: []chat.Message{m}, Now: time.Unix(int64(k), 0)})
+		th, err := b.Find(ctx, &Request{Tenant: timeline.Local, Hints: Hints{Session: fmt.Sprint(k)},
+			Messages: []chat.Message{m}, Now: time.Unix(int64(k), 0)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +268,8 @@ func TestRepliesCountAndPendingCallsStay(t *testing.T) {
 // A reply of many small parts counts by what they take, and not by its bytes alone.
 func TestPartsOfRepliesCount(t *testing.T) {
 	b := NewIndex(memory.New(), Options{})
-	reply, err := wire.ReadMessage(wire.Anthropic, []byte(`{"role":"assistant","content":[`+strings.Repeat("{},", 999)+`{"type":"tool_result","content":[{},{}]}]}`))
+	reply, err := wire.ReadMessage(wire.Anthropic, []byte(`{"role":"assistant","content":[`+strings.Repeat("{},", 999)+
+		`{"type":"tool_result","content":[{},{}]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +298,8 @@ func TestEqualMessagesAreNotComparedForEver(t *testing.T) {
 	s.do("call A session=s : u0 " + strings.Join(words, " "))
 	s.do("reply A a2")
 	for range 3 {
-		if got := s.do("call B session=s : u9 u9 u9 u9 u9 u9 " + strings.Join(words, " ")); !strings.Contains(got, "s~") {
+		if got := s.do("call B session=s : u9 u9 u9 u9 u9 u9 " + strings.Join(words, " ")); !strings.Contains(got,
+			"s~") {
 			t.Error(got)
 		}
 		s.do("fail B")

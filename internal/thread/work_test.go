@@ -22,7 +22,8 @@ type crowd struct {
 }
 
 func newCrowd(t *testing.T, messages int) *crowd {
-	return &crowd{t: t, book: NewIndex(memory.New(), Options{Messages: messages}), now: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)}
+	return &crowd{t: t, book: NewIndex(memory.New(), Options{Messages: messages}),
+		now: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)}
 }
 
 // said is a message in a word; a space after it makes other bytes of the same message.
@@ -258,8 +259,10 @@ func TestNothingIsLeftOfWhatIsForgotten(t *testing.T) {
 	tenant := c.book.tenant(timeline.Local)
 	for tenant.forget() {
 	}
-	if n := c.book.size.Load(); n != 0 || len(tenant.conversations)+len(tenant.spaces)+len(tenant.begins)+len(tenant.sessions)+tenant.idle.Len() != 0 {
-		t.Errorf("%d messages, %d conversations, %d namespaces, %d openers, %d sessions are left", n, len(tenant.conversations), len(tenant.spaces), len(tenant.begins), len(tenant.sessions))
+	if n := c.book.size.Load(); n != 0 ||
+		len(tenant.conversations)+len(tenant.spaces)+len(tenant.begins)+len(tenant.sessions)+tenant.idle.Len() != 0 {
+		t.Errorf("%d messages, %d conversations, %d namespaces, %d openers, %d sessions are left", n,
+			len(tenant.conversations), len(tenant.spaces), len(tenant.begins), len(tenant.sessions))
 	}
 }
 
@@ -290,7 +293,8 @@ func TestMessagesAreHashedWithoutTheLock(t *testing.T) {
 }
 
 func TestARequestOfTooManyMessages(t *testing.T) {
-	_, err := NewIndex(memory.New(), Options{}).Find(ctx, &Request{Tenant: timeline.Local, Messages: make([]chat.Message, MaxMessages+1)})
+	_, err := NewIndex(memory.New(), Options{}).Find(ctx,
+		&Request{Tenant: timeline.Local, Messages: make([]chat.Message, MaxMessages+1)})
 	if !errors.Is(err, ErrTooMany) {
 		t.Errorf("%v", err)
 	}
@@ -302,12 +306,14 @@ func TestWorkForAHistoryToldAnew(t *testing.T) {
 	for _, n := range []int{100, 4000} {
 		c := newCrowd(t, 1<<20)
 		for i := range maxEnds { // they end alike, and none of them is the one
-			c.call("", talk(append(words(fmt.Sprint("other", i), n), "u", "so be it", "u")...), "it is what it is, said the model")
+			c.call("", talk(append(words(fmt.Sprint("other", i), n), "u", "so be it", "u")...),
+				"it is what it is, said the model")
 		}
 		history := words("same", n)
 		for k := range 4 {
 			history = append(history, fmt.Sprint("question", k))
-			c.call("", talk(append(history[:len(history):len(history)], "ok", "note")...), "it is what it is, said the model")
+			c.call("", talk(append(history[:len(history):len(history)], "ok", "note")...),
+				"it is what it is, said the model")
 			history = append(history, "it is what it is, said the model")
 			if most := 24 * (len(history) + alignWork); c.work > most {
 				t.Errorf("%d messages, call %d: %d steps, at most %d expected", n, k, c.work, most)

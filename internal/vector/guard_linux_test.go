@@ -14,7 +14,8 @@ func atEdge[T any](t *testing.T, s []T, atEnd bool) []T {
 	var zero T
 	size, page := len(s)*int(unsafe.Sizeof(zero)), os.Getpagesize()
 	room := (size + page) / page * page
-	mem, err := syscall.Mmap(-1, 0, room+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	mem, err := syscall.Mmap(-1, 0, room+2*page, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		t.Skipf("no mapping: %v", err)
 	}

@@ -77,7 +77,8 @@ func TestScannersAreThePlainOne(t *testing.T) {
 					"against": newMaterial(rng, n, d, func() int8 { return -128 }, constantVector(d, 1)),
 					"most":    newMaterial(rng, n, d, func() int8 { return 127 }, constantVector(d, 1)),
 				} {
-					before := totals{sum: [lanes]float64{1, 2, 3, 4}, squares: [lanes]float64{5, 6, 7, 8}, top: [lanes]float32{9, 9, 9, 9}}
+					before := totals{sum: [lanes]float64{1, 2, 3, 4}, squares: [lanes]float64{5, 6, 7, 8},
+						top: [lanes]float32{9, 9, 9, 9}}
 					want, got := make([]float32, n), make([]float32, n)
 					wantTotals, gotTotals := before, before
 					plain(want, m.values, m.scales, &m.query, &wantTotals)

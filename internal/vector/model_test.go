@@ -30,7 +30,8 @@ func (r *reference) top(t *rapid.T, q *query, k int) []Hit {
 			product += int64(v[i]) * int64(q.values[i])
 		}
 		score := float32(float32(product)*r.scales[id]) * q.factor
-		if exact := float64(product) * float64(r.scales[id]) * float64(q.factor); math.Abs(exact-float64(score)) > 1e-6*math.Abs(exact) {
+		if exact := float64(product) * float64(r.scales[id]) * float64(q.factor); math.Abs(
+			exact-float64(score)) > 1e-6*math.Abs(exact) {
 			t.Fatalf("score %v, exactly %v", score, exact)
 		}
 		hits = append(hits, Hit{id, score})
@@ -70,7 +71,8 @@ func TestAnyHistoryFindsWhatSortingFinds(t *testing.T) {
 							t.Fatalf("id %d, want %d: %v", id, len(r.values), err)
 						}
 						q, scale := x.At(id)
-						r.values, r.scales, r.removed = append(r.values, slices.Clone(q)), append(r.scales, scale), append(r.removed, false)
+						r.values, r.scales, r.removed = append(r.values, slices.Clone(q)), append(r.scales, scale),
+							append(r.removed, false)
 					}
 				},
 				"addQuantised": func(t *rapid.T) {
@@ -79,7 +81,8 @@ func TestAnyHistoryFindsWhatSortingFinds(t *testing.T) {
 					if id, err := x.AddQuantised(q, scale); err != nil || id != len(r.values) {
 						t.Fatalf("id %d, want %d: %v", id, len(r.values), err)
 					}
-					r.values, r.scales, r.removed = append(r.values, q), append(r.scales, scale), append(r.removed, false)
+					r.values, r.scales, r.removed = append(r.values, q), append(r.scales, scale),
+						append(r.removed, false)
 				},
 				"remove": func(t *rapid.T) {
 					first := rapid.IntRange(-1, len(r.values)).Draw(t, "id")

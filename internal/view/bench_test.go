@@ -21,8 +21,11 @@ func BenchmarkShow(b *testing.B) {
 			var list strings.Builder
 			list.WriteString(`{"role":"user","content":"Fix the failing test."}`)
 			for i := range n {
-				fmt.Fprintf(&list, `,{"role":"assistant","content":[{"type":"text","text":"I look at file %d."},{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":"src/file%d.go"}}]}`, i, i, i)
-				fmt.Fprintf(&list, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}`, i, strings.Repeat(fmt.Sprintf("line%d ", i), size.words))
+				fmt.Fprintf(&list,
+					`,{"role":"assistant","content":[{"type":"text","text":"I look at file %d."},{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":"src/file%d.go"}}]}`, i, i, i)
+				fmt.Fprintf(&list,
+					`,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}`, i,
+					strings.Repeat(fmt.Sprintf("line%d ", i), size.words))
 			}
 			return fmt.Appendf(nil, `{"model":"my-model","max_tokens":1000,"messages":[%s]}`, list.String())
 		}

@@ -15,7 +15,9 @@ import (
 func exchanges(n, words int) string {
 	var list []string
 	for i := range n {
-		list = append(list, fmt.Sprintf(`{"role":"user","content":"example %d %s"},{"role":"assistant","content":"so be it %d"}`, i, strings.Repeat("word ", words), i))
+		list = append(list,
+			fmt.Sprintf(`{"role":"user","content":"example %d %s"},{"role":"assistant","content":"so be it %d"}`, i,
+				strings.Repeat("word ", words), i))
 	}
 	return strings.Join(list, ",")
 }
@@ -51,7 +53,8 @@ func TestWhatContinuesNothingGoesWhole(t *testing.T) {
 			for _, question := range []string{"what is the first?", "what is the second?", "what is the third?"} {
 				c := s.find(sent(examples, said("user", question)), a)
 				if err := s.show(c, a); err != nil || !bytes.Equal(c.Body, c.body.Data()) {
-					t.Fatalf("%s, session %q, %q: %d of %d tokens, %v", profile, session, question, c.After, c.Before, err)
+					t.Fatalf("%s, session %q, %q: %d of %d tokens, %v", profile, session, question, c.After, c.Before,
+						err)
 				}
 				if c.Grown == nil || c.Grown.For != window.ForFirst || c.Budget < c.Before {
 					t.Errorf("%s: the budget is %d and grew for %v", profile, c.Budget, c.Grown)
@@ -68,12 +71,14 @@ func TestWhatContinuesNothingGoesWhole(t *testing.T) {
 				}
 				s.end(c, []byte(said("assistant", "that is "+question)))
 			}
-			c := s.find(sent(examples, said("user", "what is the first?"), said("assistant", "that is what is the first?"), said("user", "and now?")), a)
+			c := s.find(sent(examples, said("user", "what is the first?"),
+				said("assistant", "that is what is the first?"), said("user", "and now?")), a)
 			if err := s.show(c, a); err != nil {
 				t.Fatal(err)
 			}
 			if c.Action == "none" && profile != "balanced" {
-				t.Errorf("%s: the continuation is not history: %d of %d tokens, %s", profile, c.After, c.Before, c.thread.Kind)
+				t.Errorf("%s: the continuation is not history: %d of %d tokens, %s", profile, c.After, c.Before,
+					c.thread.Kind)
 			}
 			if c.After > c.Budget || profile != "balanced" && c.Grown != nil {
 				t.Errorf("%s: %d tokens of %d, %v", profile, c.After, c.Budget, c.Grown)
@@ -143,7 +148,8 @@ func TestABudgetGrowsForWhatPeopleSay(t *testing.T) {
 		}
 		list = append(list, said("assistant", "done"), said("user", "here is the contract: "+contract))
 		if r := turn("one", 1000); shows(r.Body) != c.whole {
-			t.Errorf("%s, %d: pasted, the contract is there: %v; %d of %d tokens", c.profile, c.budget, shows(r.Body), r.After, r.Budget)
+			t.Errorf("%s, %d: pasted, the contract is there: %v; %d of %d tokens", c.profile, c.budget, shows(r.Body),
+				r.After, r.Budget)
 		}
 		list = append(list, said("assistant", "read"), said("user", "and now work"))
 		cuts := 0
@@ -251,7 +257,8 @@ func TestATalkIsCutRarely(t *testing.T) {
 				cuts, moved, recalled := 0, 0, 0
 				for i := range 60 {
 					messages = append(messages, said("user", chatter("wish", i, c.asked)+"?"))
-					data := fmt.Appendf(nil, `{"model":%q,"max_tokens":500,"messages":[%s]}`, c.model, strings.Join(messages, ","))
+					data := fmt.Appendf(nil, `{"model":%q,"max_tokens":500,"messages":[%s]}`, c.model,
+						strings.Join(messages, ","))
 					r := s.find(data, a)
 					if err := s.show(r, a); err != nil {
 						t.Fatal(err)
@@ -326,7 +333,8 @@ func TestLongRepliesLeaveBeforeWhatPeopleSay(t *testing.T) {
 			wish := chatter("wish", i, 40)
 			wishes = append(wishes, wish)
 			messages = append(messages, said("user", wish))
-			c := s.find(fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[%s]}`, strings.Join(messages, ",")), a)
+			c := s.find(fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[%s]}`,
+				strings.Join(messages, ",")), a)
 			if err := s.show(c, a); err != nil {
 				t.Fatal(err)
 			}
@@ -387,7 +395,8 @@ func TestLongSystemPrompts(t *testing.T) {
 		} {
 			var list []string
 			for i := range 30 {
-				list = append(list, fmt.Sprintf(`{"role":"user","content":%q},{"role":"assistant","content":"yes"}`, fmt.Sprint(i)+long(1500, " harbour")))
+				list = append(list, fmt.Sprintf(`{"role":"user","content":%q},{"role":"assistant","content":"yes"}`,
+					fmt.Sprint(i)+long(1500, " harbour")))
 			}
 			list = append(list, `{"role":"user","content":"and now?"}`)
 			s := newStage(t, Options{})
@@ -395,7 +404,8 @@ func TestLongSystemPrompts(t *testing.T) {
 			whole := fmt.Appendf(nil, body, long(c.system, "be"), strings.Join(list, ","))
 			s.began(whole, a)
 			r := s.find(whole, a)
-			if err := s.show(r, a); err != nil || r.After > r.Budget || !r.New || r.Before < r.After+20_000 || r.After < c.system {
+			if err := s.show(r, a); err != nil || r.After > r.Budget || !r.New || r.Before < r.After+20_000 ||
+				r.After < c.system {
 				t.Errorf("%s, %v: %d of %d tokens, budget %d, %v", c.profile, format, r.After, r.Before, r.Budget, err)
 			}
 		}
@@ -406,7 +416,8 @@ func TestLongSystemPrompts(t *testing.T) {
 // the history.
 func TestALongSystemPromptLeavesRoomForTheHistory(t *testing.T) {
 	s := newStage(t, Options{})
-	long := bytes.Replace(talk(60, "go on"), []byte(`"messages"`), []byte(`"system":"`+strings.Repeat("rule ", 35_000)+`","messages"`), 1)
+	long := bytes.Replace(talk(60, "go on"), []byte(`"messages"`),
+		[]byte(`"system":"`+strings.Repeat("rule ", 35_000)+`","messages"`), 1)
 	for _, cold := range []bool{false, true} {
 		a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty", Cold: cold}}
 		s.began(long, a)

@@ -25,7 +25,9 @@ func TestViewsOfAnyClient(t *testing.T) {
 	for _, f := range protocols.All() {
 		t.Run(f.Format.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				bodies, replies := requests(t, f.Format, f.Draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(4, 10).Draw(t, "turns"), Plain: rapid.Bool().Draw(t, "plain")}))
+				bodies, replies := requests(t, f.Format,
+					f.Draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(4, 10).Draw(t, "turns"),
+						Plain: rapid.Bool().Draw(t, "plain")}))
 				if len(bodies) == 0 {
 					return
 				}
@@ -34,7 +36,8 @@ func TestViewsOfAnyClient(t *testing.T) {
 					s.library()
 				}
 				defer s.close()
-				c := client{T: t, stage: s, format: f.Format, bodies: bodies, replies: replies, budget: rapid.IntRange(600, 5000).Draw(t, "budget")}
+				c := client{T: t, stage: s, format: f.Format, bodies: bodies, replies: replies,
+					budget: rapid.IntRange(600, 5000).Draw(t, "budget")}
 				for range 14 {
 					c.step()
 				}
@@ -134,7 +137,8 @@ func (c *client) trimmed(data []byte) []byte {
 	}
 	if c.seldom(2, "note") {
 		note := pieces[from-1]
-		if note.Raw, err = wire.AppendText(c.format, b.Messages[note.Index].Raw, "What came before was about ships, harbours and the sea."); err == nil {
+		if note.Raw, err = wire.AppendText(c.format, b.Messages[note.Index].Raw,
+			"What came before was about ships, harbours and the sea."); err == nil {
 			pieces = append([]wire.Piece{note}, pieces[from:]...)
 		}
 	} else {
@@ -169,7 +173,8 @@ func (c *client) judge(call *call, a ask, data []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if newest := call.body.Messages[len(call.body.Messages)-1]; newest.Role == chat.User && shown.Messages[len(shown.Messages)-1].Role != chat.User {
+	if newest := call.body.Messages[len(call.body.Messages)-1]; newest.Role == chat.User &&
+		shown.Messages[len(shown.Messages)-1].Role != chat.User {
 		t.Fatalf("%s: the newest turn is missing\n%s\nof\n%s", call.thread.Kind, call.Body, data)
 	}
 }

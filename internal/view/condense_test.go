@@ -28,7 +28,8 @@ func spanOf(t *testing.T, texts ...string) []chat.Message {
 // SPEC B3: a summary after which nothing worth saying left stays as it is.
 func TestASummaryIsNotExtendedBySmallTalk(t *testing.T) {
 	const summary = "The harbour is being rebuilt. Never touch the east pier."
-	out, err := extend(t.Context(), condense.Input{Messages: spanOf(t, "Ok, thanks!", "Bye!"), Previous: summary, Max: 1000, Count: func(s string) int { return len(s) }})
+	out, err := extend(t.Context(), condense.Input{Messages: spanOf(t, "Ok, thanks!", "Bye!"), Previous: summary,
+		Max: 1000, Count: func(s string) int { return len(s) }})
 	if err != nil || out.Text != summary || out.Kind != condense.KindSummary {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -38,15 +39,19 @@ func TestASummaryIsNotExtendedBySmallTalk(t *testing.T) {
 func TestASummaryIsExtended(t *testing.T) {
 	const summary = "The harbour is being rebuilt. Never touch the east pier."
 	span := spanOf(t, strings.Repeat("Paint the boats blue by Friday, please, and tell the crew about it. ", 20))
-	out, err := condense.Run(t.Context(), condense.Func(extend), condense.Input{Messages: span, Previous: "[Oriel summary of 9 earlier messages]\n" + summary, Max: 300})
+	out, err := condense.Run(t.Context(), condense.Func(extend),
+		condense.Input{Messages: span, Previous: "[Oriel summary of 9 earlier messages]\n" + summary, Max: 300})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.Text, summary+sinceThen) || !strings.HasPrefix(out.Text, "[Oriel summary of 10 earlier messages]") || !strings.Contains(out.Text, "blue by Friday") {
+	if !strings.Contains(out.Text, summary+sinceThen) ||
+		!strings.HasPrefix(out.Text, "[Oriel summary of 10 earlier messages]") ||
+		!strings.Contains(out.Text, "blue by Friday") {
 		t.Errorf("%q", out.Text)
 	}
 	long := strings.Repeat("A summary that leaves no room for anything. ", 25)
-	out, err = condense.Run(t.Context(), condense.Func(extend), condense.Input{Messages: span, Previous: long, Max: 300})
+	out, err = condense.Run(t.Context(), condense.Func(extend),
+		condense.Input{Messages: span, Previous: long, Max: 300})
 	if err != nil || strings.Contains(out.Text, sinceThen) || len(out.Text) > 3*300 {
 		t.Errorf("%d bytes, %v: %q", len(out.Text), err, out.Text)
 	}
@@ -55,7 +60,8 @@ func TestASummaryIsExtended(t *testing.T) {
 // Of one conversation one summary is written at a time, and of what waits the latest;
 // the end does not wait for what hangs.
 func TestSummariesTakeTurns(t *testing.T) {
-	c := NewCondensing(CondenseOptions{Condenser: condense.Func(func(ctx context.Context, _ condense.Input) (condense.Output, error) {
+	c := NewCondensing(CondenseOptions{Condenser: condense.Func(func(ctx context.Context,
+		_ condense.Input) (condense.Output, error) {
 		<-ctx.Done()
 		return condense.Output{}, ctx.Err()
 	}), Wait: time.Hour})

@@ -14,8 +14,10 @@ import (
 //
 // SPEC D3
 func TestNoCrumbsAreRecalled(t *testing.T) {
-	long := strings.TrimSpace(strings.Repeat("The zebra enclosure of the zoo was painted, cleaned and measured. ", 12)) + " " + toldFact
-	model := NewCondensing(CondenseOptions{Condenser: condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
+	long := strings.TrimSpace(strings.Repeat("The zebra enclosure of the zoo was painted, cleaned and measured. ",
+		12)) + " " + toldFact
+	model := NewCondensing(CondenseOptions{Condenser: condense.Func(func(context.Context,
+		condense.Input) (condense.Output, error) {
 		return condense.Output{Text: "a summary of what was said so far"}, nil
 	})})
 	defer model.Close()

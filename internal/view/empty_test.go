@@ -44,7 +44,8 @@ func TestALargeDocumentDoesNotEmptyTheView(t *testing.T) {
 		list = append(list, said("user", "and the next one?"))
 		for _, budget := range []int{18_000, 5_000} {
 			if c := answer(budget, "so, too"); c.After < budget/5 {
-				t.Errorf("%s: %d tokens are sent of %d that came, in a budget of %d (%s)", profile, c.After, c.Before, budget, c.Action)
+				t.Errorf("%s: %d tokens are sent of %d that came, in a budget of %d (%s)", profile, c.After, c.Before,
+					budget, c.Action)
 			}
 			list = append(list, said("user", "and then?"))
 		}

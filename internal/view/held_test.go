@@ -22,7 +22,8 @@ func TestWhatGoesAsItCameHasNoAction(t *testing.T) {
 	}
 	var list []string
 	for i := range 20 {
-		list = append(list, item("user", fmt.Sprintf("question %d ", i)+strings.Repeat("of words ", 80)), item("assistant", fmt.Sprintf("answer %d", i)))
+		list = append(list, item("user", fmt.Sprintf("question %d ", i)+strings.Repeat("of words ", 80)),
+			item("assistant", fmt.Sprintf("answer %d", i)))
 	}
 	list = append(list, item("user", "Thanks."))
 	body := func(rest string, items ...string) []byte {

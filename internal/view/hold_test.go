@@ -45,7 +45,8 @@ func TestOnlyWhatMustLeavesForWhatComesBack(t *testing.T) {
 			pins := gone[len(gone)-4:]
 			a.Pins = pins
 			before := shownDepths(t, c)
-			would, err := s.viewer.Restoring(ctx, &Input{Profile: profile, Budget: budget, Body: c.body, Thread: c.thread, Pins: pins, Now: s.now}, cut)
+			would, err := s.viewer.Restoring(ctx, &Input{Profile: profile, Budget: budget, Body: c.body,
+				Thread: c.thread, Pins: pins, Now: s.now}, cut)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +54,8 @@ func TestOnlyWhatMustLeavesForWhatComesBack(t *testing.T) {
 			if err := s.show(again, a); err != nil {
 				t.Fatal(err)
 			}
-			if problems := judge(wire.Anthropic, again.Body); len(problems) > 0 || again.After > budget || again.Refused != nil {
+			if problems := judge(wire.Anthropic, again.Body); len(problems) > 0 || again.After > budget ||
+				again.Refused != nil {
 				t.Fatalf("%d tokens, %v, %v", again.After, problems, again.Refused)
 			}
 			for _, d := range pins {
@@ -68,7 +70,9 @@ func TestOnlyWhatMustLeavesForWhatComesBack(t *testing.T) {
 					left = append(left, d)
 				}
 			}
-			if !slices.Equal(left, again.Left) || !slices.Equal(left, would.Left) || again.After-c.After != would.Back-would.Lost || would.Back <= 0 || would.Lost <= 0 || !slices.Equal(again.Restored, pins) {
+			if !slices.Equal(left, again.Left) || !slices.Equal(left, would.Left) ||
+				again.After-c.After != would.Back-would.Lost || would.Back <= 0 || would.Lost <= 0 ||
+				!slices.Equal(again.Restored, pins) {
 				t.Errorf("%v left, %v were told, %v before; %v came back", left, again.Left, would, again.Restored)
 			}
 			if len(left) == 0 {
@@ -141,7 +145,8 @@ func TestTheNewestWorkDoesNotPayForWhatIsHeld(t *testing.T) {
 		}
 		if i%6 == 5 {
 			s.end(c, []byte(said("assistant", fmt.Sprint("done with file", i))))
-			list = append(list, said("assistant", fmt.Sprint("done with file", i)), said("user", fmt.Sprint("what did file", i-40, " say about zebras?")))
+			list = append(list, said("assistant", fmt.Sprint("done with file", i)),
+				said("user", fmt.Sprint("what did file", i-40, " say about zebras?")))
 			return c
 		}
 		work := worked(fmt.Sprint("file", i), 200)
@@ -196,8 +201,10 @@ func TestTheNewestWorkDoesNotPayForWhatIsHeld(t *testing.T) {
 //
 // SPEC E1
 func TestACutOfTheWholeHistoryHasNoBoundThinking(t *testing.T) {
-	p := &play{stage: newStage(t, Options{}), ask: ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty"}}, system: "be good"}
-	c := p.find(p.body(strings.Fields("model=claude-fable-5-1 budget=2400 asked : u1:20 c1*=Read:a.go r1:300 c2*=Read:b.go r2:300 c3*=Read:c.go r3:20")), p.ask)
+	p := &play{stage: newStage(t, Options{}), ask: ask{format: wire.Anthropic, session: "s",
+		Input: Input{Profile: "thrifty"}}, system: "be good"}
+	c := p.find(p.body(
+		strings.Fields("model=claude-fable-5-1 budget=2400 asked : u1:20 c1*=Read:a.go r1:300 c2*=Read:b.go r2:300 c3*=Read:c.go r3:20")), p.ask)
 	if err := p.show(c, p.ask); err != nil {
 		t.Fatal(err)
 	}
@@ -211,11 +218,14 @@ func TestACutOfTheWholeHistoryHasNoBoundThinking(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := s.cutAnew(ctx, c.Cut, 0)
-	if e == nil || e.first == 0 || !slices.ContainsFunc(e.pieces[:e.first], func(p wire.Piece) bool { return s.Body.Messages[p.Index].Role == chat.Assistant }) {
+	if e == nil || e.first == 0 ||
+		!slices.ContainsFunc(e.pieces[:e.first],
+			func(p wire.Piece) bool { return s.Body.Messages[p.Index].Role == chat.Assistant }) {
 		t.Fatal("no reply stands before the first change: the test shows nothing")
 	}
 	for k := range e.pieces {
-		if m := e.message(e.pieces[k]); slices.ContainsFunc(m.Parts, func(p chat.Part) bool { return p.Kind == chat.Thinking }) {
+		if m := e.message(e.pieces[k]); slices.ContainsFunc(m.Parts,
+			func(p chat.Part) bool { return p.Kind == chat.Thinking }) {
 			t.Errorf("message %d has thinking", e.pieces[k].Index)
 		}
 	}

@@ -20,24 +20,30 @@ func TestWhatTheClientLeftOutIsRecalledAtOnce(t *testing.T) {
 	const tools = `,"tools":[{"name":"Read","input_schema":{"type":"object"}}]`
 	call := func(n int) any {
 		input := map[string]any{"path": fmt.Sprintf("part%d.txt", n)}
-		return []any{map[string]any{"type": "tool_use", "id": fmt.Sprintf("toolu_0%dx1y2z3a4b5", n), "name": "Read", "input": input}}
+		return []any{map[string]any{"type": "tool_use", "id": fmt.Sprintf("toolu_0%dx1y2z3a4b5", n), "name": "Read",
+			"input": input}}
 	}
 	result := func(n int, text string) any {
-		return []any{map[string]any{"type": "tool_result", "tool_use_id": fmt.Sprintf("toolu_0%dx1y2z3a4b5", n), "content": text}}
+		return []any{map[string]any{"type": "tool_result", "tool_use_id": fmt.Sprintf("toolu_0%dx1y2z3a4b5", n),
+			"content": text}}
 	}
 	report := strings.Repeat("The weather was fine and nothing else happened on that day. ", 20)
 	before := []any{"Read all the parts.",
-		call(1), result(1, report+"\n"+toldFact+"\n"+report), call(2), result(2, report), call(3), result(3, report), "All of it is read."}
+		call(1), result(1, report+"\n"+toldFact+"\n"+report), call(2), result(2, report), call(3), result(3, report),
+		"All of it is read."}
 	for name, c := range map[string]struct {
 		session string
 		kind    thread.Kind
 		after   []any // in place of before
 	}{
-		"compaction":         {"s", thread.Compacted, []any{summarised, "Yes."}},
-		"a trimmed head":     {"", thread.Trimmed, []any{"Read all the parts.", call(3), result(3, report), "All of it is read.", "Thanks.", "With pleasure."}},
-		"a summary in front": {"", thread.Trimmed, []any{summarised, call(3), result(3, report), "All of it is read.", "Thanks.", "With pleasure."}},
+		"compaction": {"s", thread.Compacted, []any{summarised, "Yes."}},
+		"a trimmed head": {"", thread.Trimmed, []any{"Read all the parts.", call(3), result(3, report),
+			"All of it is read.", "Thanks.", "With pleasure."}},
+		"a summary in front": {"", thread.Trimmed, []any{summarised, call(3), result(3, report), "All of it is read.",
+			"Thanks.", "With pleasure."}},
 		"an emptied result": {"", thread.Continued, []any{"Read all the parts.",
-			call(1), result(1, "[cleared]"), call(2), result(2, "[cleared]"), call(3), result(3, report), "All of it is read.", "Thanks.", "With pleasure."}},
+			call(1), result(1, "[cleared]"), call(2), result(2, "[cleared]"), call(3), result(3, report),
+			"All of it is read.", "Thanks.", "With pleasure."}},
 	} {
 		s := newStage(t, Options{})
 		s.library()

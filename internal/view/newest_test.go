@@ -21,7 +21,8 @@ func newTurnTalk(t *testing.T, f wire.Format, budget int) *turnTalk {
 	s := newStage(t, Options{})
 	s.library()
 	t.Cleanup(s.close)
-	return &turnTalk{stage: s, t: t, ask: ask{format: f, session: "s", Input: Input{Profile: "thrifty", Budget: budget, Asked: true}}}
+	return &turnTalk{stage: s, t: t, ask: ask{format: f, session: "s",
+		Input: Input{Profile: "thrifty", Budget: budget, Asked: true}}}
 }
 
 // turn sends a user's content, a literal of JSON, and returns the view and its messages.
@@ -32,7 +33,8 @@ func (s *turnTalk) turn(content, reply string) (*call, []chat.Message) {
 	if s.format == wire.Responses {
 		field = "input"
 	}
-	c := s.find(fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":100,"%s":[%s]}`, field, strings.Join(s.list, ",")), s.ask)
+	c := s.find(fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":100,"%s":[%s]}`, field,
+		strings.Join(s.list, ",")), s.ask)
 	if err := s.show(c, s.ask); err != nil {
 		s.t.Fatal(err)
 	}
@@ -50,7 +52,8 @@ func (s *turnTalk) turn(content, reply string) (*call, []chat.Message) {
 func (s *turnTalk) chat(n int) {
 	s.t.Helper()
 	for i := range n {
-		s.turn(fmt.Sprintf("%q", fmt.Sprintf("Part %d: %s", i, strings.Repeat("the report about the weather goes on. ", 12))), fmt.Sprintf("Part %d is filed.", i))
+		s.turn(fmt.Sprintf("%q", fmt.Sprintf("Part %d: %s", i, strings.Repeat("the report about the weather goes on. ",
+			12))), fmt.Sprintf("Part %d is filed.", i))
 	}
 }
 
@@ -87,11 +90,12 @@ func TestTheNewestWordsEndTheRequest(t *testing.T) {
 			content string
 			want    []int // indices of recalled text and of the words
 		}{
-			"a string":              {fmt.Sprintf("%q", askedFact), []int{0, 1}},
-			"a part":                {"[" + part(askedFact) + "]", []int{0, 1}},
-			"a reminder before":     {"[" + part(reminder) + "," + part(askedFact) + "]", []int{1, 2}},
-			"a reminder behind":     {"[" + part(askedFact) + "," + part(reminder) + "]", []int{0, 1}},
-			"a reminder and a part": {"[" + part(reminder) + "," + part("I forgot it.") + "," + part(askedFact) + "]", []int{1, 3}},
+			"a string":          {fmt.Sprintf("%q", askedFact), []int{0, 1}},
+			"a part":            {"[" + part(askedFact) + "]", []int{0, 1}},
+			"a reminder before": {"[" + part(reminder) + "," + part(askedFact) + "]", []int{1, 2}},
+			"a reminder behind": {"[" + part(askedFact) + "," + part(reminder) + "]", []int{0, 1}},
+			"a reminder and a part": {"[" + part(reminder) + "," + part("I forgot it.") + "," + part(askedFact) + "]",
+				[]int{1, 3}},
 		} {
 			s := newTurnTalk(t, format, 2500)
 			s.chat(1)
@@ -114,7 +118,8 @@ func TestTheNewestWordsEndTheRequest(t *testing.T) {
 //
 // SPEC D3
 func TestATurnThatAsksForNothingBringsNothing(t *testing.T) {
-	for _, words := range []string{"Thanks, next", "ok, go on", "Yes please.", "Good morning!", "Sounds great, please keep going", "yes, let's add this"} {
+	for _, words := range []string{"Thanks, next", "ok, go on", "Yes please.", "Good morning!",
+		"Sounds great, please keep going", "yes, let's add this"} {
 		s := newTurnTalk(t, wire.Chat, 2500)
 		s.turn(fmt.Sprintf("%q", toldFact), "Noted.")
 		s.chat(24)
@@ -149,18 +154,21 @@ func TestAQuestionHasRoomForItsAnswer(t *testing.T) {
 
 // What was recalled for an earlier turn leaves at the next cut, unless the model used it.
 func TestWhatWasRecalledBeforeLeavesUnlessItWasUsed(t *testing.T) {
-	for reply, want := range map[string]int{"I cannot say.": 0, "It is number seventeen, and Ægir keeps it green on Tuesdays.": 1} {
+	for reply, want := range map[string]int{"I cannot say.": 0,
+		"It is number seventeen, and Ægir keeps it green on Tuesdays.": 1} {
 		cuts := 0
 		for n := 30; n < 50; n++ {
 			s := newTurnTalk(t, wire.Chat, 4000)
 			s.chat(1)
-			s.turn(fmt.Sprintf("%q", "By the way: "+strings.ToLower(toldFact)), toldFact+" Its gate is green, and the vet comes on Tuesdays.")
+			s.turn(fmt.Sprintf("%q", "By the way: "+strings.ToLower(toldFact)),
+				toldFact+" Its gate is green, and the vet comes on Tuesdays.")
 			s.chat(n)
 			if c, _ := s.turn(fmt.Sprintf("%q", askedFact), reply); c.Recalled == 0 || c.Recalled > 400 {
 				t.Fatalf("%d tokens were recalled", c.Recalled)
 			}
 			for i := range 3 {
-				c, messages := s.turn(fmt.Sprintf("%q", fmt.Sprintf("Part %d: %s", i, strings.Repeat("the weather was fine. ", 60))), "Filed.")
+				c, messages := s.turn(fmt.Sprintf("%q",
+					fmt.Sprintf("Part %d: %s", i, strings.Repeat("the weather was fine. ", 60))), "Filed.")
 				found := 0
 				for k := range messages {
 					if _, at := recalledIn(&messages[k]); at >= 0 {

@@ -18,7 +18,8 @@ func TestRulesBehindAQuestionDoNotDrownIt(t *testing.T) {
 	a := ask{format: wire.Chat, session: "s", Input: Input{Budget: 4000, Asked: true}}
 	var rules strings.Builder
 	for i := range 40 {
-		fmt.Fprintf(&rules, "Every block number %d must use this format, with its path alone on the line and no quotes around it.\n", i)
+		fmt.Fprintf(&rules,
+			"Every block number %d must use this format, with its path alone on the line and no quotes around it.\n", i)
 	}
 	var talk []string
 	var last *call

@@ -13,8 +13,10 @@ import (
 // A message of the client's own, in the place of what it left out itself, is left out or
 // replaced by a cut that did so before, and stays as it is where the cut does not know it.
 func TestACutTreatsOwnMessagesAsBefore(t *testing.T) {
-	const gone, replaced, unknown = `{"role":"user","content":"gone"}`, `{"role":"user","content":"replaced"}`, `{"role":"user","content":"unknown"}`
-	body, err := wire.Read([]byte(`{"model":"m","messages":[`+gone+`,`+replaced+`,`+unknown+`,{"role":"user","content":"the history's"}]}`), wire.Chat, wire.Limits{})
+	const gone, replaced, unknown = `{"role":"user","content":"gone"}`, `{"role":"user","content":"replaced"}`,
+		`{"role":"user","content":"unknown"}`
+	body, err := wire.Read([]byte(`{"model":"m","messages":[`+gone+`,`+replaced+`,`+unknown+
+		`,{"role":"user","content":"the history's"}]}`), wire.Chat, wire.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +26,8 @@ func TestACutTreatsOwnMessagesAsBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(pieces) != 3 || pieces[0].Index != 1 || !bytes.Equal(pieces[0].Raw, instead) || pieces[1].Index != 2 || pieces[1].Raw != nil || pieces[2].Index != 3 || pieces[2].Raw != nil {
+	if len(pieces) != 3 || pieces[0].Index != 1 || !bytes.Equal(pieces[0].Raw, instead) || pieces[1].Index != 2 ||
+		pieces[1].Raw != nil || pieces[2].Index != 3 || pieces[2].Raw != nil {
 		t.Errorf("%+v", pieces)
 	}
 }

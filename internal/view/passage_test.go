@@ -14,7 +14,8 @@ import (
 //
 // SPEC D3
 func TestARecalledPassageHidesNoOther(t *testing.T) {
-	const gate, askedGate = "The gate of the penguin house is painted green.", "Which colour has the gate of the penguin house?"
+	const gate, askedGate = "The gate of the penguin house is painted green.",
+		"Which colour has the gate of the penguin house?"
 	filler := strings.Repeat("The weather was fine and nothing else happened on that day. ", 40)
 	s := newTurnTalk(t, wire.Chat, 6000)
 	s.turn(`"Hello."`, "Hi.")

@@ -28,7 +28,8 @@ func replied(m *chat.Message) bool {
 	case chat.Assistant:
 		return true
 	case "":
-		return len(m.Parts) > 0 && (m.Parts[0].Kind == chat.Call || m.Parts[0].Kind == chat.Thinking || m.Parts[0].Kind == chat.Result && m.Parts[0].Hosted)
+		return len(m.Parts) > 0 && (m.Parts[0].Kind == chat.Call || m.Parts[0].Kind == chat.Thinking ||
+			m.Parts[0].Kind == chat.Result && m.Parts[0].Hosted)
 	}
 	return false
 }
@@ -80,7 +81,8 @@ func TestViewsOfAnyHistory(t *testing.T) {
 	for _, f := range protocols.All() {
 		t.Run(f.Format.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				whole := f.Draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(1, 10).Draw(t, "turns"), Plain: rapid.Bool().Draw(t, "plain")})
+				whole := f.Draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(1, 10).Draw(t, "turns"),
+					Plain: rapid.Bool().Draw(t, "plain")})
 				bodies, replies := requests(t, f.Format, whole)
 				if len(bodies) == 0 {
 					return
@@ -144,7 +146,8 @@ func TestViewsOfAnyHistory(t *testing.T) {
 					last = now
 					a.Cold = false
 					again := one.find(data, ask{format: a.format, session: a.session, retry: true})
-					if err := one.show(again, a); err != nil || !bytes.Equal(again.Body, first.Body) || len(again.made) > 0 {
+					if err := one.show(again, a); err != nil || !bytes.Equal(again.Body, first.Body) ||
+						len(again.made) > 0 {
 						t.Fatalf("call %d: sent again it is %v %v\n%s\n%s", n, err, again.made, again.Body, first.Body)
 					}
 					in := a.Input
@@ -197,8 +200,10 @@ func talk(turns int, newest string) []byte {
 	var b strings.Builder
 	b.WriteString(`{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[`)
 	for i := range turns {
-		b.WriteString(`{"role":"user","content":"` + strings.Repeat("ask of folder "+string(rune('a'+i%26))+" ", 40) + `"},`)
-		b.WriteString(`{"role":"assistant","content":"` + strings.Repeat("told of folder "+string(rune('a'+i%26))+" ", 40) + `"},`)
+		b.WriteString(`{"role":"user","content":"` + strings.Repeat("ask of folder "+string(rune('a'+i%26))+" ", 40) +
+			`"},`)
+		b.WriteString(`{"role":"assistant","content":"` + strings.Repeat("told of folder "+string(rune('a'+i%26))+" ",
+			40) + `"},`)
 	}
 	b.WriteString(`{"role":"user","content":"` + newest + `"}]}`)
 	return []byte(b.String())
@@ -251,9 +256,11 @@ func TestParallelCallsMakeOneCut(t *testing.T) {
 // SPEC E1
 func TestBoundThinkingStaysBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		whole := histories.Anthropic(t, histories.Options{Valid: true, Turns: rapid.IntRange(2, 8).Draw(t, "turns"), Plain: true})
+		whole := histories.Anthropic(t, histories.Options{Valid: true, Turns: rapid.IntRange(2, 8).Draw(t, "turns"),
+			Plain: true})
 		whole = bytes.Replace(whole, []byte(`"claude-x"`), []byte(`"claude-fable-5-1"`), 1)
-		whole = bytes.Replace(whole, []byte(`"thinking":{"type":"enabled","budget_tokens":1024}`), []byte(`"thinking":{"type":"adaptive"}`), 1)
+		whole = bytes.Replace(whole, []byte(`"thinking":{"type":"enabled","budget_tokens":1024}`),
+			[]byte(`"thinking":{"type":"adaptive"}`), 1)
 		bodies, replies := requests(t, wire.Anthropic, whole)
 		if len(bodies) == 0 {
 			return
@@ -290,7 +297,8 @@ func TestBoundThinkingStaysBound(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				problems := slices.DeleteFunc(strict.BoundThinking(before, c.Body), func(p strict.Problem) bool { return onlyThinks(t, c.Body, p.Index) })
+				problems := slices.DeleteFunc(strict.BoundThinking(before, c.Body),
+					func(p strict.Problem) bool { return onlyThinks(t, c.Body, p.Index) })
 				if len(problems) > 0 {
 					t.Fatalf("call %d: %v\n%s\nwas\n%s", n, problems, c.Body, before)
 				}
@@ -321,9 +329,12 @@ func learnTwice(l *token.Limits, a token.Asked, tokens int, now time.Time) {
 // its thinking, what was learnt.
 func TestBudgets(t *testing.T) {
 	limits := new(token.Limits)
-	learnTwice(limits, token.Asked{Tenant: timeline.Local, Conversation: "", Model: "claude-haiku-4-5", Window: 200_000}, 50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
-	learnTwice(limits, token.Asked{Tenant: timeline.Local, Conversation: "", Model: "claude-sonnet-4", Window: 200_000}, 50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
-	learnTwice(limits, token.Asked{Tenant: timeline.Local, Conversation: "", Model: "gpt-4o", Window: 128_000}, 50_000, time.Date(2025, 12, 26, 10, 0, 0, 0, time.UTC))
+	learnTwice(limits, token.Asked{Tenant: timeline.Local, Conversation: "", Model: "claude-haiku-4-5",
+		Window: 200_000}, 50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
+	learnTwice(limits, token.Asked{Tenant: timeline.Local, Conversation: "", Model: "claude-sonnet-4", Window: 200_000},
+		50_000, time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC))
+	learnTwice(limits, token.Asked{Tenant: timeline.Local, Conversation: "", Model: "gpt-4o", Window: 128_000}, 50_000,
+		time.Date(2025, 12, 26, 10, 0, 0, 0, time.UTC))
 	for _, c := range []struct {
 		name, model, rest string
 		in                Input
@@ -331,15 +342,20 @@ func TestBudgets(t *testing.T) {
 	}{
 		{"the window less its margin and the reply", "claude-sonnet-4-5", `,"max_tokens":1000`, Input{}, 179_000},
 		{"without a limit of the reply", "claude-sonnet-4-5", ``, Input{}, 180_000 - 8192},
-		{"a beta widens it", "claude-sonnet-4-5", `,"max_tokens":1000`, Input{Betas: []string{"context-1m-2025-08-07"}}, 899_000},
-		{"thinking is more than the reply", "claude-sonnet-4-5", `,"max_tokens":1000,"thinking":{"type":"enabled","budget_tokens":30000}`, Input{}, 150_000},
+		{"a beta widens it", "claude-sonnet-4-5", `,"max_tokens":1000`, Input{Betas: []string{"context-1m-2025-08-07"}},
+			899_000},
+		{"thinking is more than the reply", "claude-sonnet-4-5",
+			`,"max_tokens":1000,"thinking":{"type":"enabled","budget_tokens":30000}`, Input{}, 150_000},
 		{"the largest input is less than the window", "gpt-5", `,"max_tokens":1000`, Input{}, 272_000},
 		{"a reply that is longer than there can be", "claude-sonnet-4-5", `,"max_tokens":200000`, Input{}, 130_000},
 		{"a profile", "claude-sonnet-4-5", `,"max_tokens":1000`, Input{Profile: "thrifty"}, 64_000},
-		{"a budget that was asked for", "claude-sonnet-4-5", `,"max_tokens":1000`, Input{Profile: "thrifty", Budget: 9000}, 9000},
-		{"a budget that is more than the model takes", "claude-sonnet-4-5", `,"max_tokens":1000`, Input{Budget: 500_000}, 179_000},
+		{"a budget that was asked for", "claude-sonnet-4-5", `,"max_tokens":1000`,
+			Input{Profile: "thrifty", Budget: 9000}, 9000},
+		{"a budget that is more than the model takes", "claude-sonnet-4-5", `,"max_tokens":1000`,
+			Input{Budget: 500_000}, 179_000},
 		{"a budget for a model that nobody knows", "my-own", `,"max_tokens":1000`, Input{Budget: 500_000}, 500_000},
-		{"learnt of the smaller window", "claude-sonnet-4", `,"max_tokens":1000`, Input{Betas: []string{"context-1m-2025-08-07"}}, 899_000},
+		{"learnt of the smaller window", "claude-sonnet-4", `,"max_tokens":1000`,
+			Input{Betas: []string{"context-1m-2025-08-07"}}, 899_000},
 		{"learnt more than a week ago", "gpt-4o", `,"max_tokens":1000`, Input{}, 128_000*9/10 - 1000},
 		{"what was learnt", "claude-haiku-4-5", `,"max_tokens":1000`, Input{Budget: 90_000}, 50_000},
 	} {
@@ -359,12 +375,14 @@ func TestWhatIsRecalledStays(t *testing.T) {
 	for _, f := range protocols.All() {
 		t.Run(f.Format.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				whole := f.Draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(4, 10).Draw(t, "turns"), Plain: true})
+				whole := f.Draw(t, histories.Options{Valid: true, Turns: rapid.IntRange(4, 10).Draw(t, "turns"),
+					Plain: true})
 				bodies, replies := requests(t, f.Format, whole)
 				s := newStage(t, Options{})
 				s.library()
 				defer s.close()
-				a := ask{format: f.Format, session: "s", Input: Input{Budget: rapid.IntRange(1000, 6000).Draw(t, "budget"), Asked: true}}
+				a := ask{format: f.Format, session: "s",
+					Input: Input{Budget: rapid.IntRange(1000, 6000).Draw(t, "budget"), Asked: true}}
 				var last []string
 				for n, data := range bodies {
 					c := s.find(data, a)
@@ -400,7 +418,8 @@ func TestWhatIsRecalledStays(t *testing.T) {
 func withoutRecalled(t *rapid.T, f wire.Format, messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
-		raw, err := wire.RemoveTexts(f, []byte(out[i]), func(text string) bool { return strings.HasPrefix(text, recallOpens) })
+		raw, err := wire.RemoveTexts(f, []byte(out[i]),
+			func(text string) bool { return strings.HasPrefix(text, recallOpens) })
 		if err != nil {
 			t.Fatal(err)
 		}

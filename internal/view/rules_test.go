@@ -65,7 +65,8 @@ func TestAManagedRequestIsCutForWhoAsks(t *testing.T) {
 // model is asked for summaries: they cost.
 func TestNoCutIsFreeWhereAModelSummarises(t *testing.T) {
 	data := requestBody(t, "", turns(31, 600)...)
-	model := NewCondensing(CondenseOptions{Condenser: condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
+	model := NewCondensing(CondenseOptions{Condenser: condense.Func(func(context.Context,
+		condense.Input) (condense.Output, error) {
 		return condense.Output{Text: "a summary of what was said so far"}, nil
 	})})
 	defer model.Close()
@@ -93,7 +94,8 @@ func TestNoCutIsFreeWhereAModelSummarises(t *testing.T) {
 // never beside the results of tools alone.
 func TestNothingIsBroughtBackBesideResultsAlone(t *testing.T) {
 	const asked = "Which number does the zebra enclosure have?"
-	call := []any{map[string]any{"type": "tool_use", "id": "t1", "name": "Read", "input": map[string]any{"path": "a.go"}}}
+	call := []any{map[string]any{"type": "tool_use", "id": "t1", "name": "Read",
+		"input": map[string]any{"path": "a.go"}}}
 	result := map[string]any{"type": "tool_result", "tool_use_id": "t1", "content": "package a"}
 	text := map[string]any{"type": "text", "text": asked}
 	for name, c := range map[string]struct {

@@ -57,7 +57,9 @@ func TestMain(m *testing.M) {
 // those of which something is not as it came, and what Oriel says in them.
 func TestScripts(t *testing.T) {
 	script.Run(t, "testdata/*.txt", func(t *testing.T, in string) string {
-		p := &play{stage: newStage(t, Options{Limits: new(token.Limits)}), calls: map[string]*call{}, ask: ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty"}}, model: "claude-sonnet-4-5", system: "be good"}
+		p := &play{stage: newStage(t, Options{Limits: new(token.Limits)}), calls: map[string]*call{},
+			ask:   ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty"}},
+			model: "claude-sonnet-4-5", system: "be good"}
 		defer p.close()
 		var out strings.Builder
 		for _, line := range strings.Split(in, "\n") {
@@ -98,11 +100,13 @@ func (p *play) do(words []string) string {
 		return p.tell(name, c, p.show(c, p.ask))
 	case "refused":
 		c := p.calls[words[1]]
-		p.viewer.o.Limits.Learn(token.Asked{Tenant: c.thread.Tenant, Conversation: c.thread.Conversation, Model: c.body.Model, Window: 200_000}, c.After*9/10, false, p.now)
+		p.viewer.o.Limits.Learn(token.Asked{Tenant: c.thread.Tenant, Conversation: c.thread.Conversation,
+			Model: c.body.Model, Window: 200_000}, c.After*9/10, false, p.now)
 		return p.tell(words[1], c, p.show(c, p.ask))
 	case "unbound":
 		c := p.calls[words[1]]
-		p.viewer.o.Limits.LearnBinding(token.Asked{Tenant: c.thread.Tenant, Conversation: c.thread.Conversation, Model: c.body.Model, Window: 0})
+		p.viewer.o.Limits.LearnBinding(token.Asked{Tenant: c.thread.Tenant, Conversation: c.thread.Conversation,
+			Model: c.body.Model, Window: 0})
 		a := p.ask
 		a.Unbind = true
 		return p.tell(words[1], c, p.show(c, a))
@@ -136,7 +140,8 @@ func (p *play) body(words []string) []byte {
 		case "model":
 			p.model = value
 		case "format":
-			p.ask.format = map[string]wire.Format{"anthropic": wire.Anthropic, "chat": wire.Chat, "responses": wire.Responses}[value]
+			p.ask.format = map[string]wire.Format{"anthropic": wire.Anthropic, "chat": wire.Chat,
+				"responses": wire.Responses}[value]
 		case "beta":
 			p.ask.Betas = []string{value}
 		case "system":
@@ -162,11 +167,14 @@ func (p *play) body(words []string) []byte {
 	messages := strings.Join(list, ",")
 	switch p.ask.format {
 	case wire.Chat:
-		return fmt.Appendf(nil, `{"model":%q%s,"tools":[{"type":"function","function":{"name":"Read","parameters":{"type":"object"}}}],"messages":[{"role":"system","content":%q},%s]}`, p.model, p.rest, p.system, messages)
+		return fmt.Appendf(nil,
+			`{"model":%q%s,"tools":[{"type":"function","function":{"name":"Read","parameters":{"type":"object"}}}],"messages":[{"role":"system","content":%q},%s]}`, p.model, p.rest, p.system, messages)
 	case wire.Responses:
-		return fmt.Appendf(nil, `{"model":%q%s,"instructions":%q,"tools":[{"type":"function","name":"Read","parameters":{"type":"object"}}],"input":[%s]}`, p.model, p.rest, p.system, messages)
+		return fmt.Appendf(nil,
+			`{"model":%q%s,"instructions":%q,"tools":[{"type":"function","name":"Read","parameters":{"type":"object"}}],"input":[%s]}`, p.model, p.rest, p.system, messages)
 	}
-	return fmt.Appendf(nil, `{"model":%q,"max_tokens":1000%s,"system":[{"type":"text","text":%q}],"tools":[{"name":"Read","input_schema":{"type":"object"}}],"messages":[%s]}`, p.model, p.rest, p.system, messages)
+	return fmt.Appendf(nil,
+		`{"model":%q,"max_tokens":1000%s,"system":[{"type":"text","text":%q}],"tools":[{"name":"Read","input_schema":{"type":"object"}}],"messages":[%s]}`, p.model, p.rest, p.system, messages)
 }
 
 const unchanged = "File unchanged since last read. The content from the earlier Read tool_result in this conversation is still current - refer to that instead of re-reading."
@@ -239,7 +247,8 @@ func (p *play) message(word string) [][]byte {
 	}
 	switch name[0] {
 	case 'c':
-		return say(`{"role":"assistant","content":[%s{"type":"tool_use","id":%q,"name":%q,"input":%s%s}]}`, thinking, id, tool, args, mark)
+		return say(`{"role":"assistant","content":[%s{"type":"tool_use","id":%q,"name":%q,"input":%s%s}]}`, thinking,
+			id, tool, args, mark)
 	case 'r', 'n':
 		return say(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q%s}]}`, id, text, mark)
 	}

@@ -39,7 +39,8 @@ func TestShapes(t *testing.T) {
 				}
 				s.end(c)
 				for _, policy := range window.Policies() {
-					o := window.Options{Budget: shapes.Budget, Policy: policy, ClearInputs: true, Query: "what does the fox do?", Cache: counts}
+					o := window.Options{Budget: shapes.Budget, Policy: policy, ClearInputs: true,
+						Query: "what does the fox do?", Cache: counts}
 					for _, d := range a.Pins {
 						o.Pins = append(o.Pins, d-1)
 					}

@@ -16,9 +16,11 @@ import (
 func TestInstructionsAreSoughtInTheNewestWords(t *testing.T) {
 	list := []string{said("user", "Always use tabs in all files."), said("assistant", "I will.")}
 	for i := range 4 {
-		list = append(list, said("user", strings.Repeat(fmt.Sprintf("word%d ", i), mostSought/16)), said("assistant", "I see."))
+		list = append(list, said("user", strings.Repeat(fmt.Sprintf("word%d ", i), mostSought/16)),
+			said("assistant", "I see."))
 	}
-	list = append(list, said("user", "Never push to the main branch."), said("assistant", "I will not."), said("user", "Go on."))
+	list = append(list, said("user", "Never push to the main branch."), said("assistant", "I will not."),
+		said("user", "Go on."))
 	s := newStage(t, Options{})
 	a := ask{format: wire.Anthropic, session: "s"}
 	c := s.find(sent(list...), a)

@@ -67,7 +67,8 @@ func (s *stage) library() {
 // restart is a new process over what was stored.
 func (s *stage) restart() {
 	s.log = timeline.NewLog(s.store, timeline.LogOptions{})
-	s.book = thread.NewIndex(s.store, thread.Options{Suffix: func() string { s.names++; return fmt.Sprint(s.names) }, Plans: plan.Read})
+	s.book = thread.NewIndex(s.store, thread.Options{Suffix: func() string { s.names++; return fmt.Sprint(s.names) },
+		Plans: plan.Read})
 	o := s.o
 	o.Index, o.Recall = s.book, s.recall
 	s.viewer = New(o)
@@ -157,7 +158,8 @@ func (s *stage) end(c *call, reply ...[]byte) {
 			s.t.Fatal(err)
 		}
 		messages = append(messages, m)
-		replies = append(replies, timeline.Resent{Raw: raw, Format: c.body.Format.String(), Role: string(m.Role), Ref: "reply"})
+		replies = append(replies, timeline.Resent{Raw: raw, Format: c.body.Format.String(), Role: string(m.Role),
+			Ref: "reply"})
 	}
 	says := s.book.Done(c.thread, messages, "")
 	_, chain := thread.Chain(c.body.Messages)
@@ -174,7 +176,8 @@ func (s *stage) end(c *call, reply ...[]byte) {
 	if w, ok := c.thread.Record(); ok {
 		change.Put = append(change.Put, w)
 	}
-	at, err := s.log.AppendAfter(ctx, c.thread.Tenant, c.thread.Conversation, c.thread.Before, all, func(i int) timeline.Hash { return c.thread.Identities[i] }, change)
+	at, err := s.log.AppendAfter(ctx, c.thread.Tenant, c.thread.Conversation, c.thread.Before, all,
+		func(i int) timeline.Hash { return c.thread.Identities[i] }, change)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -188,7 +191,8 @@ func (s *stage) end(c *call, reply ...[]byte) {
 		change.Put, change.Contents = append(change.Put, p.Record()), append(change.Contents, p.Raw...)
 	}
 	before := append(c.thread.Before[:len(c.thread.Before):len(c.thread.Before)], c.thread.Identities...)
-	if _, err := s.log.AppendAfter(ctx, c.thread.Tenant, c.thread.Conversation, before, replies, func(i int) timeline.Hash { return says[i] }, change); err != nil {
+	if _, err := s.log.AppendAfter(ctx, c.thread.Tenant, c.thread.Conversation, before, replies,
+		func(i int) timeline.Hash { return says[i] }, change); err != nil {
 		s.t.Fatal(err)
 	}
 }

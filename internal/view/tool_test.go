@@ -26,8 +26,10 @@ func TestStubsAndDigestsNameTheRecallToolOnlyIfTheRequestHasIt(t *testing.T) {
 		for i := range n {
 			id := fmt.Sprintf("toolu_%d", i)
 			messages = append(messages,
-				[]any{map[string]any{"type": "tool_use", "id": id, "name": "Bash", "input": map[string]any{"command": fmt.Sprintf("show %d", i)}}},
-				[]any{map[string]any{"type": "tool_result", "tool_use_id": id, "content": strings.Repeat(fmt.Sprintf("line of part %d. ", i), 120)}})
+				[]any{map[string]any{"type": "tool_use", "id": id, "name": "Bash",
+					"input": map[string]any{"command": fmt.Sprintf("show %d", i)}}},
+				[]any{map[string]any{"type": "tool_result", "tool_use_id": id,
+					"content": strings.Repeat(fmt.Sprintf("line of part %d. ", i), 120)}})
 		}
 		return requestBody(t, tools(own), messages...)
 	}
@@ -75,13 +77,16 @@ func TestStubsAndDigestsNameTheRecallToolOnlyIfTheRequestHasIt(t *testing.T) {
 		before = messages
 	}
 	if cuts == 0 || cuts > 10 || stubs < 20 || digests < 10 {
-		t.Errorf("%d cuts, %d steady calls, %d with stubs and %d with digests that name the tool", cuts, steady, stubs, digests)
+		t.Errorf("%d cuts, %d steady calls, %d with stubs and %d with digests that name the tool", cuts, steady, stubs,
+			digests)
 	}
 	with := show(61, true)
 	without := show(61, false)
-	if !bytes.Contains(with, []byte(name)) || bytes.Contains(without, []byte("mcp__oriel__recall")) || !bytes.Contains(without, []byte("Run it again if you need it.]")) ||
+	if !bytes.Contains(with, []byte(name)) || bytes.Contains(without, []byte("mcp__oriel__recall")) ||
+		!bytes.Contains(without, []byte("Run it again if you need it.]")) ||
 		!bytes.Contains(with, []byte(named)) || !bytes.Contains(without, []byte(digest)) {
-		t.Errorf("with the tool %v, without it %v", bytes.Contains(with, []byte(name)), bytes.Contains(without, []byte("mcp__oriel__recall")))
+		t.Errorf("with the tool %v, without it %v", bytes.Contains(with, []byte(name)),
+			bytes.Contains(without, []byte("mcp__oriel__recall")))
 	}
 	if again := show(61, true); !bytes.Equal(again, with) {
 		t.Error("a request without the tool has changed what others are sent")
@@ -96,8 +101,10 @@ func TestDigestsNameADeferredRecallTool(t *testing.T) {
 	for i := range 30 {
 		id := fmt.Sprintf("toolu_%d", i)
 		messages = append(messages,
-			[]any{map[string]any{"type": "tool_use", "id": id, "name": "Bash", "input": map[string]any{"command": fmt.Sprintf("show %d", i)}}},
-			[]any{map[string]any{"type": "tool_result", "tool_use_id": id, "content": strings.Repeat(fmt.Sprintf("line of part %d. ", i), 120)}})
+			[]any{map[string]any{"type": "tool_use", "id": id, "name": "Bash",
+				"input": map[string]any{"command": fmt.Sprintf("show %d", i)}}},
+			[]any{map[string]any{"type": "tool_result", "tool_use_id": id,
+				"content": strings.Repeat(fmt.Sprintf("line of part %d. ", i), 120)}})
 	}
 	s := newStage(t, Options{})
 	a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty", Budget: 8000}}

@@ -17,10 +17,11 @@ import (
 // and the model is asked again only when a tenth has come since.
 func TestASummaryThatFailsLeavesTheHistory(t *testing.T) {
 	asked := 0
-	c := NewCondensing(CondenseOptions{Inline: true, Condenser: condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
-		asked++
-		return condense.Output{Cost: 0.25}, errors.New("no answer")
-	})})
+	c := NewCondensing(CondenseOptions{Inline: true,
+		Condenser: condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
+			asked++
+			return condense.Output{Cost: 0.25}, errors.New("no answer")
+		})})
 	defer c.Close()
 	s := newStage(t, Options{Condense: c, Thresholds: window.Thresholds{Global: 5}})
 	a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "chat"}}
@@ -49,14 +50,16 @@ func TestASummaryThatFailsLeavesTheHistory(t *testing.T) {
 // SPEC B7: a result says that a model was asked for a summary only if it was.
 func TestAskedIsToldOnlyIfAModelWasAsked(t *testing.T) {
 	asked := false
-	c := NewCondensing(CondenseOptions{Inline: true, Condenser: condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
-		asked = true
-		return condense.Output{Text: "the user counts turns"}, nil
-	})})
+	c := NewCondensing(CondenseOptions{Inline: true,
+		Condenser: condense.Func(func(context.Context, condense.Input) (condense.Output, error) {
+			asked = true
+			return condense.Output{Text: "the user counts turns"}, nil
+		})})
 	defer c.Close()
 	var list []string
 	for turn := range 12 {
-		list = append(list, said("user", fmt.Sprintf("turn %d %s", turn, strings.Repeat("word ", 200))), said("assistant", "so be it"))
+		list = append(list, said("user", fmt.Sprintf("turn %d %s", turn, strings.Repeat("word ", 200))),
+			said("assistant", "so be it"))
 	}
 	list = append(list, said("user", "and now?"))
 	seen := map[bool]int{}

@@ -58,11 +58,13 @@ func TestAPlanAddsUp(t *testing.T) {
 			}
 			// A text in a message counts a few tokens more or less than by itself.
 			if off := p.TokensBefore - p.TokensAfter - lost + added; max(off, -off) > 8*len(p.Inserted) {
-				t.Errorf("%d came, %d were sent; %d were lost, %d added: off by %d", p.TokensBefore, p.TokensAfter, lost, added, off)
+				t.Errorf("%d came, %d were sent; %d were lost, %d added: off by %d", p.TokensBefore, p.TokensAfter,
+					lost, added, off)
 			}
 		}
 		if cuts < 2 || twice == 0 {
-			t.Errorf("%s: %d cuts, %d messages left after they were shortened: the test shows nothing", profile, cuts, twice)
+			t.Errorf("%s: %d cuts, %d messages left after they were shortened: the test shows nothing", profile, cuts,
+				twice)
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 // The zero Options make a viewer that fits requests. Show needs a book and refuses without.
 func TestZeroOptionsFit(t *testing.T) {
 	long := strings.Repeat("word ", 4000)
-	body, err := wire.Read(fmt.Appendf(nil, `{"model":"gpt-4o","messages":[{"role":"user","content":%q},{"role":"assistant","content":"ok"},{"role":"user","content":"go on"}]}`, long), wire.Auto, wire.Limits{})
+	body, err := wire.Read(fmt.Appendf(nil,
+		`{"model":"gpt-4o","messages":[{"role":"user","content":%q},{"role":"assistant","content":"ok"},{"role":"user","content":"go on"}]}`, long), wire.Auto, wire.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,10 @@ import (
 
 func TestOwnToolsAreKnownByTheServersName(t *testing.T) {
 	for name, want := range map[string]string{
-		"mcp__oriel__recall": "recall", "oriel_read": "read", "oriel__list_conversations": "list_conversations", "mcp_oriel_unpin": "unpin", "oriel.pin": "pin",
-		"recall": "", "mcp__other__recall": "", "mcp__memoriel__recall": "", "mcp__oriel__recall_all": "", "oriel": "", "Read": "", "mcp__oriel__": "",
+		"mcp__oriel__recall": "recall", "oriel_read": "read", "oriel__list_conversations": "list_conversations",
+		"mcp_oriel_unpin": "unpin", "oriel.pin": "pin",
+		"recall": "", "mcp__other__recall": "", "mcp__memoriel__recall": "", "mcp__oriel__recall_all": "", "oriel": "",
+		"Read": "", "mcp__oriel__": "",
 	} {
 		if got := voice.OwnTool(name); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
@@ -20,7 +22,8 @@ func TestOwnToolsAreKnownByTheServersName(t *testing.T) {
 }
 
 func TestOwnToolsAreKnownByTheirNamespace(t *testing.T) {
-	namespace := chat.ToolDef{Name: "mcp__oriel", Raw: []byte(`{"type":"namespace","name":"mcp__oriel","tools":[{"type":"function","name":"recall"}]}`)}
+	namespace := chat.ToolDef{Name: "mcp__oriel",
+		Raw: []byte(`{"type":"namespace","name":"mcp__oriel","tools":[{"type":"function","name":"recall"}]}`)}
 	plain := chat.ToolDef{Name: "mcp__oriel__recall", Raw: []byte(`{"name":"mcp__oriel__recall"}`)}
 	other := chat.ToolDef{Name: "recall", Raw: []byte(`{"name":"recall"}`)}
 	for _, tc := range []struct {
@@ -54,9 +57,12 @@ func TestOwnToolsAreKnownByTheirNamespace(t *testing.T) {
 
 func TestStubsAndMarkersLoseTheNameOfATool(t *testing.T) {
 	for _, tool := range []string{"mcp__oriel__recall", "mcp__oriel.recall", "oriel_recall"} {
-		with := fmt.Sprintf(voice.StubTool, "Bash", " ls", 12, voice.StubOldest, tool) + fmt.Sprintf(voice.MissingTool, 3, 40, tool) +
-			"[Oriel digest of 1 earlier message; look them up with " + tool + "]\\nTask:" + "[Oriel summary of 20 earlier messages; look them up with " + tool + "]"
-		want := fmt.Sprintf(voice.Stub, "Bash", " ls", 12, voice.StubOldest) + fmt.Sprintf(voice.Missing, 3, 40) + `[Oriel digest of 1 earlier message]\nTask:[Oriel summary of 20 earlier messages]`
+		with := fmt.Sprintf(voice.StubTool, "Bash", " ls", 12, voice.StubOldest, tool) + fmt.Sprintf(voice.MissingTool,
+			3, 40, tool) +
+			"[Oriel digest of 1 earlier message; look them up with " + tool + "]\\nTask:" +
+			"[Oriel summary of 20 earlier messages; look them up with " + tool + "]"
+		want := fmt.Sprintf(voice.Stub, "Bash", " ls", 12, voice.StubOldest) + fmt.Sprintf(voice.Missing, 3, 40) +
+			`[Oriel digest of 1 earlier message]\nTask:[Oriel summary of 20 earlier messages]`
 		if got := string(voice.WithoutTool([]byte(with))); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}

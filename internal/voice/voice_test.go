@@ -23,7 +23,9 @@ func TestOrielSpeaksInOnePlace(t *testing.T) {
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 			return nil
-		case rel == filepath.Join("chat", "message.go") || strings.HasPrefix(rel, filepath.Join("internal", "test", "shapes")), rel == filepath.Join("tools", "check", "attack", "text.go"):
+		case rel == filepath.Join("chat", "message.go") ||
+			strings.HasPrefix(rel, filepath.Join("internal", "test", "shapes")),
+			rel == filepath.Join("tools", "check", "attack", "text.go"):
 			return nil // the mark, histories for tests, and forged marks
 		}
 		read++
@@ -32,7 +34,8 @@ func TestOrielSpeaksInOnePlace(t *testing.T) {
 			return err
 		}
 		for n, line := range strings.Split(string(data), "\n") {
-			if code, _, _ := strings.Cut(line, "//"); strings.Contains(code, `"[Oriel`) || strings.Contains(code, "`[Oriel") {
+			if code, _, _ := strings.Cut(line, "//"); strings.Contains(code, `"[Oriel`) ||
+				strings.Contains(code, "`[Oriel") {
 				t.Errorf("%s:%d: %s", rel, n+1, strings.TrimSpace(line))
 			}
 		}

@@ -71,6 +71,7 @@ func TestAppendsAreConstant(t *testing.T) {
 	}
 	// Lists and maps that grow by doubling are copied now and then.
 	if head.Depth != 100_000 || mallocs > 9*first*5/4 || bytes > 9*firstBytes*2 {
-		t.Errorf("at depth %d, 90,000 messages allocate %d times, %d bytes; the first 10,000 %d times, %d bytes", head.Depth, mallocs, bytes, first, firstBytes)
+		t.Errorf("at depth %d, 90,000 messages allocate %d times, %d bytes; the first 10,000 %d times, %d bytes",
+			head.Depth, mallocs, bytes, first, firstBytes)
 	}
 }

@@ -25,10 +25,12 @@ func TestVerifyFindsDamage(t *testing.T) {
 			}
 			return a
 		}
-		a := apply(timeline.Change{Conversation: "a", Messages: []timeline.Message{said(1, "1"), said(2, "2"), said(3, "3")}})
+		a := apply(timeline.Change{Conversation: "a", Messages: []timeline.Message{said(1, "1"), said(2, "2"),
+			said(3, "3")}})
 		apply(timeline.Change{Conversation: "a", Messages: []timeline.Message{said(1, "1 ")}})
 		b := apply(timeline.Change{Conversation: "b", At: a.Places[0], Messages: []timeline.Message{said(4, "4")},
-			Put: []timeline.Record{{Kind: "k", Key: "1", At: timeline.AtHead(), Contents: []timeline.Hash{timeline.HashOf([]byte("2"))}}}})
+			Put: []timeline.Record{{Kind: "k", Key: "1", At: timeline.AtHead(),
+				Contents: []timeline.Hash{timeline.HashOf([]byte("2"))}}}})
 		head = b.Head
 		return s, s.tenants[timeline.Local]
 	}
@@ -66,7 +68,10 @@ func TestVerifyFindsDamage(t *testing.T) {
 		"user gone":             func(t *tenant) { delete(t.conversations, "a") },
 		"record elsewhere":      func(t *tenant) { t.conversations["b"].records["k"]["1"].At.Depth = 7 },
 		"count":                 func(t *tenant) { t.variants++ },
-		"derived":               func(t *tenant) { t.contents[timeline.HashOf([]byte("2"))].derived = map[string]derived{"k": {}} },
+		"derived": func(
+			t *tenant) {
+			t.contents[timeline.HashOf([]byte("2"))].derived = map[string]derived{"k": {}}
+		},
 	} {
 		s, tenant := fresh()
 		if damage(tenant); problems(s) == 0 {

@@ -60,7 +60,8 @@ func TestOpenRefusesWhatItCannotUse(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	if _, err := postgres.Open(ctx, pgtest.With(url, "search_path", "nowhere"), postgres.Options{}); !errors.Is(err, timeline.ErrNone) {
+	if _, err := postgres.Open(ctx, pgtest.With(url, "search_path", "nowhere"), postgres.Options{}); !errors.Is(err,
+		timeline.ErrNone) {
 		t.Errorf("a schema that is not there: %v", err)
 	}
 	s := open(t, url)
@@ -70,7 +71,8 @@ func TestOpenRefusesWhatItCannotUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	if _, err := reader.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Now: now}); !errors.Is(err, timeline.ErrReadOnly) {
+	if _, err := reader.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Now: now}); !errors.Is(err,
+		timeline.ErrReadOnly) {
 		t.Error(err)
 	}
 	if c, err := reader.Conversation(ctx, timeline.Local, "c"); err != nil || c.Head.Depth != 1 {

@@ -45,8 +45,10 @@ func appendFrom(s timeline.Store, name string, acknowledged func(depth int64)) e
 		return err
 	}
 	for at := c.Head; ; {
-		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, At: at, Now: time.Now(), Messages: texts(crashText(name, at.Depth+1)),
-			Put: []timeline.Record{{Kind: "latest", Key: "1", At: timeline.AtHead(), Data: []byte(crashText(name, at.Depth+1))}}})
+		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, At: at, Now: time.Now(),
+			Messages: texts(crashText(name, at.Depth+1)),
+			Put: []timeline.Record{{Kind: "latest", Key: "1", At: timeline.AtHead(),
+				Data: []byte(crashText(name, at.Depth+1))}}})
 		if err != nil {
 			return err
 		}

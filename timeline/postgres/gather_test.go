@@ -31,13 +31,15 @@ func grow(t *testing.T, s timeline.Store, random *rand.Rand) (names []string, pa
 		for range 1 + random.IntN(3) {
 			path = append(path, fmt.Sprint("says ", random.IntN(6)))
 		}
-		c := timeline.Change{Conversation: names[i], Stay: len(paths[i]) > 0 && random.IntN(4) == 0, Now: time.Unix(int64(1000+step), 0)}
+		c := timeline.Change{Conversation: names[i], Stay: len(paths[i]) > 0 && random.IntN(4) == 0,
+			Now: time.Unix(int64(1000+step), 0)}
 		for _, text := range path {
 			raw := text
 			if random.IntN(8) == 0 {
 				raw += " in another form"
 			}
-			c.Messages = append(c.Messages, timeline.Message{Identity: timeline.HashOf([]byte(text)), Raw: []byte(raw), Format: "item", Role: "user", Ref: "r"})
+			c.Messages = append(c.Messages, timeline.Message{Identity: timeline.HashOf([]byte(text)), Raw: []byte(raw),
+				Format: "item", Role: "user", Ref: "r"})
 		}
 		if !c.Stay {
 			paths[i] = path
@@ -45,7 +47,8 @@ func grow(t *testing.T, s timeline.Store, random *rand.Rand) (names []string, pa
 		for n := range random.IntN(3) {
 			content := fmt.Appendf(nil, "content %d", random.IntN(20))
 			c.Contents = append(c.Contents, content)
-			kind := []string{timeline.KindPin, timeline.KindPlan, timeline.KindHold, timeline.KindProposal, "thread", "summary", "call"}[random.IntN(7)]
+			kind := []string{timeline.KindPin, timeline.KindPlan, timeline.KindHold, timeline.KindProposal, "thread",
+				"summary", "call"}[random.IntN(7)]
 			key := fmt.Sprint(step*3 + n)
 			if kind == timeline.KindPlan || kind == timeline.KindProposal {
 				key = fmt.Sprintf("p-c%d-%d", step, n)
@@ -53,7 +56,8 @@ func grow(t *testing.T, s timeline.Store, random *rand.Rand) (names []string, pa
 					key = fmt.Sprintf("p%d%s", step*3+n+1, key[1:])
 				}
 			}
-			r := timeline.Record{Kind: kind, Key: key, Data: fmt.Appendf(nil, "data %d", step), Contents: []timeline.Hash{timeline.HashOf(content)}}
+			r := timeline.Record{Kind: kind, Key: key, Data: fmt.Appendf(nil, "data %d", step),
+				Contents: []timeline.Hash{timeline.HashOf(content)}}
 			if random.IntN(2) == 0 {
 				r.At = timeline.AtDepth(int64(len(path)))
 			}
@@ -86,7 +90,8 @@ func TestSnapshotAnswersAsItsStore(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		names, _ := grow(t, s, random)
 		for _, name := range append(names, "none") {
-			for _, w := range []timeline.Wanted{{Messages: true}, {}, {Known: []string{"p-c3-0", "p-c12-0", "p-c30-0"}, Plans: 3}} {
+			for _, w := range []timeline.Wanted{{Messages: true}, {},
+				{Known: []string{"p-c3-0", "p-c12-0", "p-c30-0"}, Plans: 3}} {
 				compare(t, s, timeline.NewSnapshot(s, timeline.Local, name, w), name, &w)
 			}
 		}
@@ -134,7 +139,8 @@ func compare(t *testing.T, s timeline.Store, snapshot *timeline.Snapshot, name s
 		}
 		check("the records of kind "+kind, want, got, err1, err2)
 		for _, r := range want {
-			if one, err := snapshot.Records(ctx, timeline.Local, name, kind, r.Key); err != nil || !cmp.Equal(one, []timeline.Record{r}) {
+			if one, err := snapshot.Records(ctx, timeline.Local, name, kind, r.Key); err != nil ||
+				!cmp.Equal(one, []timeline.Record{r}) {
 				t.Fatalf("record %s %s of %q: %v, %v", kind, r.Key, name, one, err)
 			}
 			if kind == timeline.KindPin && r.At.Depth > 0 {
@@ -240,7 +246,9 @@ func TestHolding(t *testing.T) {
 		}
 		holds := random.IntN(3) > 0
 		if holds {
-			_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Stay: true, Now: time.Unix(2000, 0), Put: []timeline.Record{{Kind: record.Kind, Key: record.Key, Data: []byte("{}")}}})
+			_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Stay: true,
+				Now: time.Unix(2000, 0),
+				Put: []timeline.Record{{Kind: record.Kind, Key: record.Key, Data: []byte("{}")}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -268,7 +276,8 @@ func TestHolding(t *testing.T) {
 			t.Errorf("trunk %d: %q hold the record, not %q (%v)", trunk, want, got, err)
 		}
 	}
-	if none, err := s.Holding(ctx, timeline.Local, timeline.Place{Trunk: 1, Depth: 1}, timeline.Key{Kind: "call", Key: "no"}); err != nil || len(none) > 0 || elsewhere == 0 {
+	if none, err := s.Holding(ctx, timeline.Local, timeline.Place{Trunk: 1, Depth: 1},
+		timeline.Key{Kind: "call", Key: "no"}); err != nil || len(none) > 0 || elsewhere == 0 {
 		t.Errorf("%q, %v; %d places elsewhere", none, err, elsewhere)
 	}
 }

@@ -40,7 +40,8 @@ func TestPassagesGetVectorsWhenPgvectorComes(t *testing.T) {
 		}
 	}
 	var vectors int
-	if err := c.QueryRow(ctx, "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'plain' AND table_name = 'passage' AND column_name = 'vector'").Scan(&vectors); err != nil || vectors != 1 {
+	if err := c.QueryRow(ctx,
+		"SELECT count(*) FROM information_schema.columns WHERE table_schema = 'plain' AND table_name = 'passage' AND column_name = 'vector'").Scan(&vectors); err != nil || vectors != 1 {
 		t.Errorf("%d columns, %v", vectors, err)
 	}
 }
@@ -55,7 +56,8 @@ func TestPassagesOfTwoKindsAreKeptSideBySide(t *testing.T) {
 	}
 	kinds := []string{"vector/x", "vector/y"}
 	for _, kind := range kinds {
-		if err := s.KeepPassages(ctx, timeline.Local, kind, []timeline.Passage{{Place: at, Words: []string{"lighthouse"}}}, []timeline.Place{at}); err != nil {
+		if err := s.KeepPassages(ctx, timeline.Local, kind,
+			[]timeline.Passage{{Place: at, Words: []string{"lighthouse"}}}, []timeline.Place{at}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,8 +67,10 @@ func TestPassagesOfTwoKindsAreKeptSideBySide(t *testing.T) {
 			t.Fatalf("%s: kept to %v, %v", kind, to, err)
 		}
 		found := 0
-		q := timeline.PassageQuery{Spans: []timeline.Span{{Trunk: at.Trunk, First: 1, Last: at.Depth}}, Words: []string{"lighthouse"}, Messages: 9}
-		if err := s.FindPassages(ctx, timeline.Local, kind, q, func(*timeline.Entry) error { found++; return nil }); err != nil || found != 1 {
+		q := timeline.PassageQuery{Spans: []timeline.Span{{Trunk: at.Trunk, First: 1, Last: at.Depth}},
+			Words: []string{"lighthouse"}, Messages: 9}
+		if err := s.FindPassages(ctx, timeline.Local, kind, q,
+			func(*timeline.Entry) error { found++; return nil }); err != nil || found != 1 {
 			t.Errorf("%s: found %d messages, %v; want 1", kind, found, err)
 		}
 	}
@@ -82,11 +86,13 @@ func TestAnOldPgvectorLeavesTheWords(t *testing.T) {
 	}
 	defer admin.Close(ctx)
 	for _, version := range []string{"0.6.2", "0.7.4"} {
-		if _, err := admin.Exec(ctx, "UPDATE pg_extension SET extversion = $1 WHERE extname = 'vector'", version); err != nil {
+		if _, err := admin.Exec(ctx, "UPDATE pg_extension SET extversion = $1 WHERE extname = 'vector'",
+			version); err != nil {
 			t.Fatal(err)
 		}
 		var log bytes.Buffer
-		s, err := postgres.Open(ctx, pgtest.Patient(server.URL()), postgres.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		s, err := postgres.Open(ctx, pgtest.Patient(server.URL()),
+			postgres.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,10 +108,13 @@ func TestAnOldPgvectorLeavesTheWords(t *testing.T) {
 		}
 		vector := make([]float32, 384)
 		vector[0] = 1
-		if err := s.KeepPassages(ctx, timeline.Local, "vector/x", []timeline.Passage{{Place: at, Words: []string{"lighthouse"}, Vector: vector}}, []timeline.Place{at}); err != nil {
+		if err := s.KeepPassages(ctx, timeline.Local, "vector/x",
+			[]timeline.Passage{{Place: at, Words: []string{"lighthouse"}, Vector: vector}},
+			[]timeline.Place{at}); err != nil {
 			t.Fatal(err)
 		}
-		q := timeline.PassageQuery{Spans: []timeline.Span{{Trunk: at.Trunk, First: 1, Last: at.Depth}}, Words: []string{"lighthouse"}, Vector: vector, Messages: 9}
+		q := timeline.PassageQuery{Spans: []timeline.Span{{Trunk: at.Trunk, First: 1, Last: at.Depth}},
+			Words: []string{"lighthouse"}, Vector: vector, Messages: 9}
 		if found := find(t, s, q); len(found) != 1 {
 			t.Errorf("%s: found %v", version, found)
 		}
@@ -129,7 +138,8 @@ func find(t *testing.T, s *postgres.Store, q timeline.PassageQuery) (found []tim
 func keep(t *testing.T, s *postgres.Store, conversation string, words ...string) timeline.Place {
 	t.Helper()
 	at := add(t, s, timeline.Local, conversation, "in "+conversation).Head
-	if err := s.KeepPassages(ctx, timeline.Local, "vector/x", []timeline.Passage{{Place: at, Words: words}}, []timeline.Place{at}); err != nil {
+	if err := s.KeepPassages(ctx, timeline.Local, "vector/x", []timeline.Passage{{Place: at, Words: words}},
+		[]timeline.Place{at}); err != nil {
 		t.Fatal(err)
 	}
 	return at
@@ -179,14 +189,16 @@ func TestADeletionLeavesThePassagesOfOthers(t *testing.T) {
 	if err != nil || to[first.Trunk] != first.Depth || to[other.Trunk] != other.Depth {
 		t.Errorf("kept to %v, %v", to, err)
 	}
-	q := timeline.PassageQuery{Spans: []timeline.Span{{Trunk: first.Trunk, First: 1, Last: 9}}, Words: []string{"two", "three"}, Messages: 9}
+	q := timeline.PassageQuery{Spans: []timeline.Span{{Trunk: first.Trunk, First: 1, Last: 9}},
+		Words: []string{"two", "three"}, Messages: 9}
 	if found := find(t, s, q); len(found) != 1 || found[0] != first {
 		t.Errorf("found %v instead of %v", found, first)
 	}
 	if _, err := s.Delete(ctx, timeline.Local, "short", nil); err != nil {
 		t.Fatal(err)
 	}
-	if to, _, err := s.PassagesTo(ctx, timeline.Local, "vector/x"); err != nil || len(to) != 1 || to[other.Trunk] != other.Depth {
+	if to, _, err := s.PassagesTo(ctx, timeline.Local, "vector/x"); err != nil || len(to) != 1 ||
+		to[other.Trunk] != other.Depth {
 		t.Errorf("kept to %v, %v", to, err)
 	}
 }

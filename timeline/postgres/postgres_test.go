@@ -86,7 +86,8 @@ func open(t testing.TB, url string) *postgres.Store {
 	return s
 }
 
-var tables = []string{"content", "trunk", "message", "variant", "conversation", "conversation_trunk", "record", "derived"}
+var tables = []string{"content", "trunk", "message", "variant", "conversation", "conversation_trunk", "record",
+	"derived"}
 
 // empty deletes all rows. Creating the tables again would take longer.
 func empty(t testing.TB, url string) {
@@ -137,7 +138,8 @@ func add(t testing.TB, s timeline.Store, tenant, conversation string, all ...str
 	if c, err := s.Conversation(ctx, tenant, conversation); err == nil {
 		at = c.Head
 	}
-	a, err := s.Apply(ctx, tenant, timeline.Change{Conversation: conversation, At: at, Messages: texts(all...), Now: time.Now()})
+	a, err := s.Apply(ctx, tenant, timeline.Change{Conversation: conversation, At: at, Messages: texts(all...),
+		Now: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}

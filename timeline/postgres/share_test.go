@@ -91,9 +91,11 @@ func TestStoresShareConversations(t *testing.T) {
 							t.Error(err)
 							return
 						}
-						_, err = s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Expect: &c.Revision, At: c.Head, Now: now,
+						_, err = s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Expect: &c.Revision,
+							At: c.Head, Now: now,
 							Messages: texts(fmt.Sprint("m ", i, w, turn)), Contents: [][]byte{[]byte("shared")},
-							Put: []timeline.Record{{Kind: "call", Key: fmt.Sprint(i, w, turn), Contents: []timeline.Hash{timeline.HashOf([]byte("shared"))}}}})
+							Put: []timeline.Record{{Kind: "call", Key: fmt.Sprint(i, w, turn),
+								Contents: []timeline.Hash{timeline.HashOf([]byte("shared"))}}}})
 						if errors.Is(err, timeline.ErrChanged) {
 							continue
 						}
@@ -142,7 +144,8 @@ func TestWritersThatCreateATenantAtOnceAllWrite(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 16 {
 			group.Go(func() {
-				if _, err := stores[i%2].Apply(ctx, fmt.Sprint("tenant ", round), timeline.Change{Conversation: fmt.Sprint(i), Messages: texts("1"), Now: now}); err != nil {
+				if _, err := stores[i%2].Apply(ctx, fmt.Sprint("tenant ", round),
+					timeline.Change{Conversation: fmt.Sprint(i), Messages: texts("1"), Now: now}); err != nil {
 					t.Error(err)
 				}
 			})

@@ -29,7 +29,8 @@ func TestOnlyACertifiedServerIsTrusted(t *testing.T) {
 	} {
 		_, err := postgres.Open(ctx, tc.url, postgres.Options{})
 		var of *timeline.StoreError
-		if !errors.As(err, &of) || !errors.Is(err, postgres.ErrUntrusted) || !strings.Contains(err.Error(), tc.want) || !strings.Contains(of.Hint, "sslrootcert") {
+		if !errors.As(err, &of) || !errors.Is(err, postgres.ErrUntrusted) || !strings.Contains(err.Error(), tc.want) ||
+			!strings.Contains(of.Hint, "sslrootcert") {
 			t.Errorf("%s: %v", tc.name, err)
 		}
 	}

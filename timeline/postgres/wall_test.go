@@ -20,10 +20,12 @@ func TestTheDatabaseHidesOtherTenants(t *testing.T) {
 	var heads []timeline.Place
 	for _, tenant := range []string{"a", "b"} {
 		add(t, s, tenant, "c", "one", "two of "+tenant)
-		if _, err := s.Apply(ctx, tenant, timeline.Change{Conversation: "c", Stay: true, Now: now, Put: []timeline.Record{{Kind: "k", Key: "1"}}}); err != nil {
+		if _, err := s.Apply(ctx, tenant, timeline.Change{Conversation: "c", Stay: true, Now: now,
+			Put: []timeline.Record{{Kind: "k", Key: "1"}}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.KeepDerived(ctx, tenant, "vector/x", []timeline.Derived{{Content: timeline.HashOf([]byte("one")), Data: []byte("v")}}); err != nil {
+		if err := s.KeepDerived(ctx, tenant, "vector/x",
+			[]timeline.Derived{{Content: timeline.HashOf([]byte("one")), Data: []byte("v")}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.WantPassages(ctx, tenant); err != nil {
@@ -33,11 +35,13 @@ func TestTheDatabaseHidesOtherTenants(t *testing.T) {
 		for _, c := range conversations(t, s, tenant) {
 			at = c.Head
 		}
-		if err := s.KeepPassages(ctx, tenant, "vector/x", []timeline.Passage{{Place: at, Words: []string{"two"}}}, []timeline.Place{at}); err != nil {
+		if err := s.KeepPassages(ctx, tenant, "vector/x", []timeline.Passage{{Place: at, Words: []string{"two"}}},
+			[]timeline.Place{at}); err != nil {
 			t.Fatal(err)
 		}
 		heads = append(heads, at)
-		if _, err := s.Claim(ctx, tenant, "vector/x", "o", []timeline.Hash{timeline.HashOf([]byte("one"))}, time.Hour); err != nil {
+		if _, err := s.Claim(ctx, tenant, "vector/x", "o", []timeline.Hash{timeline.HashOf([]byte("one"))},
+			time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,7 +51,8 @@ func TestTheDatabaseHidesOtherTenants(t *testing.T) {
 	}
 	defer c.Close(ctx)
 	var super bool
-	if err := c.QueryRow(ctx, "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user").Scan(&super); err != nil {
+	if err := c.QueryRow(ctx,
+		"SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user").Scan(&super); err != nil {
 		t.Fatal(err)
 	}
 	if super {
@@ -65,7 +70,8 @@ func TestTheDatabaseHidesOtherTenants(t *testing.T) {
 	if ids, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil || len(ids) != 2 {
 		t.Fatal(ids, err)
 	}
-	rows, _ = c.Query(ctx, "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ('tenant', 'token', 'document', 'setting', 'goose_db_version')")
+	rows, _ = c.Query(ctx,
+		"SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ('tenant', 'token', 'document', 'setting', 'goose_db_version')")
 	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || len(all) != (len(tables)+1)*9+2 { // and passage, passage_to and claim
 		t.Fatalf("%d tables, %v", len(all), err)
@@ -73,7 +79,8 @@ func TestTheDatabaseHidesOtherTenants(t *testing.T) {
 	for _, table := range all {
 		if passages := table == "passage" || strings.HasPrefix(table, "passage_p"); passages {
 			// The owner may see it, or the index of words would be of no use.
-			if n := count("SELECT count(*) FROM pg_class c JOIN pg_policy p ON p.polrelid = c.oid WHERE c.oid = '" + table + "'::regclass AND c.relrowsecurity"); n != 1 {
+			if n := count("SELECT count(*) FROM pg_class c JOIN pg_policy p ON p.polrelid = c.oid WHERE c.oid = '" +
+				table + "'::regclass AND c.relrowsecurity"); n != 1 {
 				t.Errorf("%s has %d policies", table, n)
 			}
 			continue
@@ -89,17 +96,21 @@ func TestTheDatabaseHidesOtherTenants(t *testing.T) {
 		if n := count("SELECT count(*) FROM " + table); n == 0 && table != "variant" {
 			t.Errorf("no row of %s is visible to its tenant", table)
 		}
-		if n := count("SELECT count(*) FROM " + table + " WHERE tenant <> current_setting('oriel.tenant')::bigint"); n != 0 {
+		if n := count("SELECT count(*) FROM " + table +
+			" WHERE tenant <> current_setting('oriel.tenant')::bigint"); n != 0 {
 			t.Errorf("%d rows of %s are visible to another tenant", n, table)
 		}
 	}
-	if _, err := c.Exec(ctx, "INSERT INTO conversation_trunk (tenant, conversation, trunk, depth) VALUES ($1, 1, 1, 1)", ids[1]); err == nil {
+	if _, err := c.Exec(ctx, "INSERT INTO conversation_trunk (tenant, conversation, trunk, depth) VALUES ($1, 1, 1, 1)",
+		ids[1]); err == nil {
 		t.Error("a row of another tenant was written")
 	}
-	q := timeline.PassageQuery{Spans: []timeline.Span{{Trunk: heads[0].Trunk, First: 1, Last: heads[0].Depth}}, Words: []string{"two"}, Messages: 9}
+	q := timeline.PassageQuery{Spans: []timeline.Span{{Trunk: heads[0].Trunk, First: 1, Last: heads[0].Depth}},
+		Words: []string{"two"}, Messages: 9}
 	for i, tenant := range []string{"a", "b"} { // the second asks for the messages of the first
 		found := 0
-		if err := s.FindPassages(ctx, tenant, "vector/x", q, func(*timeline.Entry) error { found++; return nil }); err != nil || found != 1-i {
+		if err := s.FindPassages(ctx, tenant, "vector/x", q,
+			func(*timeline.Entry) error { found++; return nil }); err != nil || found != 1-i {
 			t.Errorf("tenant %s finds %d messages, %v", tenant, found, err)
 		}
 	}

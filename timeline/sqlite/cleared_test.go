@@ -127,7 +127,8 @@ func TestDeletedBytesGoWhenAnotherProcessWrites(t *testing.T) {
 	add(t, s, "goes", hidden, prose(1, 3000))
 	hold(t, dir, "")
 	end := hold(t, dir, "goes")
-	if out, err := command("delete", dir, "goes").CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "pending: true" {
+	if out, err := command("delete", dir, "goes").CombinedOutput(); err != nil ||
+		strings.TrimSpace(string(out)) != "pending: true" {
 		t.Fatalf("%s, %v", out, err)
 	}
 	add(t, s, "stays", "hello")

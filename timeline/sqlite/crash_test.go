@@ -121,7 +121,8 @@ func childAppend(dir, fail string) error {
 	}
 	for { // something to delete, too
 		said := texts(fmt.Sprint("one ", rand.Int()), "two", crashText("passing", 5))
-		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "passing", Now: time.Now(), Messages: said})
+		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "passing", Now: time.Now(),
+			Messages: said})
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,8 @@ func everything(s timeline.Store) error {
 	c, err := s.Conversation(ctx, timeline.Local, "c")
 	errs = append(errs, err)
 	for _, hashes := range []bool{true, false} {
-		errs = append(errs, s.Messages(ctx, timeline.Local, c.Head, 1, c.Head.Depth, hashes, func(*timeline.Entry) error { return nil }))
+		errs = append(errs, s.Messages(ctx, timeline.Local, c.Head, 1, c.Head.Depth, hashes,
+			func(*timeline.Entry) error { return nil }))
 	}
 	_, err = s.Heads(ctx, timeline.Local, "c")
 	errs = append(errs, err)
@@ -29,14 +30,17 @@ func everything(s timeline.Store) error {
 	errs = append(errs, err)
 	form := text("two")
 	form.Raw = []byte("another form of two")
-	_, err = s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "d", Messages: []timeline.Message{text("one"), form, text("new")}, Now: time.Now(),
+	_, err = s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "d",
+		Messages: []timeline.Message{text("one"), form, text("new")}, Now: time.Now(),
 		Put: []timeline.Record{{Kind: "k", Key: "k", At: timeline.AtHead()}}})
 	errs = append(errs, err)
-	_, err = s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: c.Head, Messages: texts("further"), Now: time.Now(),
+	_, err = s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: c.Head, Messages: texts("further"),
+		Now: time.Now(),
 		Put: []timeline.Record{{Kind: "k", Key: "k", At: timeline.Place{Trunk: 1, Depth: 1}}}})
 	errs = append(errs, err)
 	log := timeline.NewLog(s, timeline.LogOptions{})
-	_, err = log.Append(ctx, timeline.Local, "c", []timeline.Resent{{Raw: []byte("one"), Format: "item"}, {Raw: []byte("elsewhere"), Format: "item"}},
+	_, err = log.Append(ctx, timeline.Local, "c", []timeline.Resent{{Raw: []byte("one"), Format: "item"},
+		{Raw: []byte("elsewhere"), Format: "item"}},
 		func(i int) timeline.Hash { return timeline.HashOf([]byte{byte(i)}) }, timeline.Change{Now: time.Now()})
 	errs = append(errs, err)
 	errs = append(errs, s.Verify(ctx, func(timeline.Problem) {}))
@@ -66,8 +70,10 @@ func TestDamagedRowsAreErrors(t *testing.T) {
 			first := add(t, s, "c", "one", "two", "three").Places[0]
 			form := text("two")
 			form.Raw = []byte(" two ")
-			if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: first, Messages: []timeline.Message{form, text("edited"), text("more")}, Now: time.Now(),
-				Put: []timeline.Record{{Kind: "k", Key: "k", At: first, Contents: []timeline.Hash{timeline.HashOf([]byte("three"))}}}}); err != nil {
+			if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: first,
+				Messages: []timeline.Message{form, text("edited"), text("more")}, Now: time.Now(),
+				Put: []timeline.Record{{Kind: "k", Key: "k", At: first,
+					Contents: []timeline.Hash{timeline.HashOf([]byte("three"))}}}}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.Close(); err != nil {

@@ -33,8 +33,10 @@ func TestDeletedBytesAreGoneFromTheFiles(t *testing.T) {
 	add(t, s, "stays", "hello", "world")
 	add(t, s, "goes", secret+"1", prose(1, 5000), prose(2, 500))
 	h := timeline.HashOf([]byte(prose(1, 5000)))
-	if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "goes", Stay: true, Now: time.Now(), Project: secret + "2",
-		Put:      []timeline.Record{{Kind: "note", Key: "k", Data: []byte(secret + "3"), Contents: []timeline.Hash{h, timeline.HashOf([]byte(secret + "4"))}}},
+	if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "goes", Stay: true, Now: time.Now(),
+		Project: secret + "2",
+		Put: []timeline.Record{{Kind: "note", Key: "k", Data: []byte(secret + "3"),
+			Contents: []timeline.Hash{h, timeline.HashOf([]byte(secret + "4"))}}},
 		Contents: [][]byte{[]byte(secret + "4")}}); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,8 @@ func TestDeletedBytesAreGoneFromTheFiles(t *testing.T) {
 	// What was made of contents, also what was kept before, and goes with other kinds.
 	for _, kind := range []string{"vector/old", "vector/new"} {
 		if err := s.KeepDerived(ctx, timeline.Local, kind, []timeline.Derived{
-			{Content: h, Data: []byte(kind + secret + "5")}, {Content: timeline.HashOf([]byte(secret + "1")), Data: []byte(strings.Repeat(kind+secret, 1000))},
+			{Content: h, Data: []byte(kind + secret + "5")},
+			{Content: timeline.HashOf([]byte(secret + "1")), Data: []byte(strings.Repeat(kind+secret, 1000))},
 		}); err != nil {
 			t.Fatal(err)
 		}

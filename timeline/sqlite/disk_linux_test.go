@@ -44,7 +44,8 @@ func TestAFullDiskCostsNothingStored(t *testing.T) {
 		}
 		var at timeline.Place
 		apply := func(i int) error {
-			a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: at, Now: time.Now(), Messages: texts(prose(i, 30_000))})
+			a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: at, Now: time.Now(),
+				Messages: texts(prose(i, 30_000))})
 			if err == nil {
 				at = a.Head
 			}
@@ -191,7 +192,8 @@ func TestWhatCannotBeWrittenToIsToldAtOpening(t *testing.T) {
 			}
 			defer os.Chmod(dir, 0o755)
 			out, err := asNobody(t, "open", dir)
-			if err == nil || !strings.Contains(out, sqlite.ErrReadOnly.Error()) || !strings.Contains(out, "make the folder") {
+			if err == nil || !strings.Contains(out, sqlite.ErrReadOnly.Error()) ||
+				!strings.Contains(out, "make the folder") {
 				t.Errorf("%v: %s", err, out)
 			}
 		})

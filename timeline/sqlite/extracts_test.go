@@ -13,10 +13,11 @@ import (
 // contentsOf returns the contents of messages of trunk 1.
 func contentsOf(t *testing.T, s timeline.Store, first, last int64) (all []timeline.Hash) {
 	t.Helper()
-	if err := s.Messages(ctx, timeline.Local, timeline.Place{Trunk: 1, Depth: last}, first, last, true, func(e *timeline.Entry) error {
-		all = append(all, e.Content)
-		return nil
-	}); err != nil {
+	if err := s.Messages(ctx, timeline.Local, timeline.Place{Trunk: 1, Depth: last}, first, last, true,
+		func(e *timeline.Entry) error {
+			all = append(all, e.Content)
+			return nil
+		}); err != nil {
 		t.Fatal(err)
 	}
 	return all
@@ -25,7 +26,8 @@ func contentsOf(t *testing.T, s timeline.Store, first, last int64) (all []timeli
 // keepExtract keeps an extract of messages of trunk 1.
 func keepExtract(t *testing.T, s *sqlite.Store, kind, data string, first, last int64) {
 	t.Helper()
-	x := timeline.Extract{Span: timeline.Span{Trunk: 1, First: first, Last: last}, Contents: contentsOf(t, s, first, last), Data: []byte(data)}
+	x := timeline.Extract{Span: timeline.Span{Trunk: 1, First: first, Last: last},
+		Contents: contentsOf(t, s, first, last), Data: []byte(data)}
 	if err := s.KeepExtracts(ctx, timeline.Local, kind, []timeline.Extract{x}); err != nil {
 		t.Fatal(err)
 	}
@@ -80,10 +82,14 @@ func TestExtractsOfOtherMessagesAreNotKept(t *testing.T) {
 		tenant string
 		x      timeline.Extract
 	}{
-		"another tenant":  {"another", timeline.Extract{Span: timeline.Span{Trunk: 1, First: 1, Last: 1}, Contents: contents[:1]}},
-		"another content": {timeline.Local, timeline.Extract{Span: timeline.Span{Trunk: 1, First: 1, Last: 2}, Contents: []timeline.Hash{contents[0], other}}},
-		"another trunk":   {timeline.Local, timeline.Extract{Span: timeline.Span{Trunk: 9, First: 1, Last: 1}, Contents: contents[:1]}},
-		"too deep":        {timeline.Local, timeline.Extract{Span: timeline.Span{Trunk: 1, First: 3, Last: 4}, Contents: []timeline.Hash{contents[2], other}}},
+		"another tenant": {"another", timeline.Extract{Span: timeline.Span{Trunk: 1, First: 1, Last: 1},
+			Contents: contents[:1]}},
+		"another content": {timeline.Local, timeline.Extract{Span: timeline.Span{Trunk: 1, First: 1, Last: 2},
+			Contents: []timeline.Hash{contents[0], other}}},
+		"another trunk": {timeline.Local, timeline.Extract{Span: timeline.Span{Trunk: 9, First: 1, Last: 1},
+			Contents: contents[:1]}},
+		"too deep": {timeline.Local, timeline.Extract{Span: timeline.Span{Trunk: 1, First: 3, Last: 4},
+			Contents: []timeline.Hash{contents[2], other}}},
 	} {
 		if err := s.KeepExtracts(ctx, c.tenant, "words/1", []timeline.Extract{c.x}); err != nil {
 			t.Errorf("%s: %v", what, err)
@@ -98,7 +104,8 @@ func TestExtractsOfOtherMessagesAreNotKept(t *testing.T) {
 		"before the first":  {Span: timeline.Span{Trunk: 1}, Contents: contents[:1]},
 		"too many contents": {Span: timeline.Span{Trunk: 1, First: 1, Last: 1}, Contents: contents},
 	} {
-		if err := s.KeepExtracts(ctx, timeline.Local, "words/1", []timeline.Extract{x}); !errors.Is(err, timeline.ErrInvalid) {
+		if err := s.KeepExtracts(ctx, timeline.Local, "words/1", []timeline.Extract{x}); !errors.Is(err,
+			timeline.ErrInvalid) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -109,7 +116,8 @@ func TestExtractsGoWithTheirMessages(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	head := add(t, s, "goes", "one", "two", "three", "four").Head
-	if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "stays", At: timeline.Place{Trunk: head.Trunk, Depth: 2}, Messages: texts("another"), Now: time.Now()}); err != nil {
+	if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "stays",
+		At: timeline.Place{Trunk: head.Trunk, Depth: 2}, Messages: texts("another"), Now: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	keepExtract(t, s, "words/1", "kept words", 1, 2)
@@ -168,7 +176,8 @@ func TestAReadOnlyHistoryKeepsNoExtracts(t *testing.T) {
 	}
 	defer r.Close()
 	x := timeline.Extract{Span: timeline.Span{Trunk: 1, First: 1, Last: 1}, Contents: contentsOf(t, s, 1, 1)}
-	if err := r.KeepExtracts(ctx, timeline.Local, "words/1", []timeline.Extract{x}); !errors.Is(err, timeline.ErrReadOnly) {
+	if err := r.KeepExtracts(ctx, timeline.Local, "words/1", []timeline.Extract{x}); !errors.Is(err,
+		timeline.ErrReadOnly) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -128,7 +128,8 @@ func TestPatientChangesWaitForNobodyForLong(t *testing.T) {
 	s.write.due = time.Now().Add(time.Hour)
 	s.write.mu.Unlock()
 	time.AfterFunc(time.Millisecond, cancel)
-	if err := s.write.perform(&task{ctx: ctx, patient: true, do: func() error { return nil }}); !errors.Is(err, context.Canceled) {
+	if err := s.write.perform(&task{ctx: ctx, patient: true, do: func() error { return nil }}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("a change whose caller has gone: %v", err)
 	}
 }

@@ -53,7 +53,8 @@ func TestADeletedLogCanBeSaved(t *testing.T) {
 			}
 			// The file alone has all, though the other store is still open.
 			killed := t.TempDir()
-			if err := command("copy", filepath.Join(dir, "oriel.db"), filepath.Join(killed, "oriel.db")).Run(); err != nil {
+			if err := command("copy", filepath.Join(dir, "oriel.db"),
+				filepath.Join(killed, "oriel.db")).Run(); err != nil {
 				t.Fatal(err)
 			}
 			if got := history(t, open(t, killed), "c"); got != "one two" {
@@ -88,7 +89,8 @@ func TestNoSecondLogIsBegun(t *testing.T) {
 			soon, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 			defer cancel()
 			for _, o := range []sqlite.Options{{}, {MustExist: true}, {ReadOnly: true}} {
-				if _, err := sqlite.Open(soon, dir, o); !errors.Is(err, sqlite.ErrBusy) || !strings.Contains(err.Error(), "its log was deleted") {
+				if _, err := sqlite.Open(soon, dir, o); !errors.Is(err, sqlite.ErrBusy) ||
+					!strings.Contains(err.Error(), "its log was deleted") {
 					t.Errorf("%+v: %v", o, err)
 				}
 			}
@@ -144,7 +146,8 @@ func TestReadersBeginNoSecondLog(t *testing.T) {
 			t.Errorf("a second reader: %v", err)
 		}
 		// Who reads an older state keeps the log from being saved, and the store open.
-		if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: head, Messages: texts("two"), Now: time.Now()}); err != nil {
+		if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: head, Messages: texts("two"),
+			Now: time.Now()}); err != nil {
 			t.Error(err)
 		}
 		if err := s.CloseSaved(ctx); !errors.Is(err, sqlite.ErrBusy) {

@@ -87,13 +87,15 @@ func TestANewerVersionIsRefusedUntouched(t *testing.T) {
 
 func TestAHistoryOfVersion1IsUpgraded(t *testing.T) {
 	path := sample(t)
-	alter(t, path, "DROP TRIGGER message_deleted", "DROP TABLE extract", "DROP TABLE token", "DELETE FROM goose_db_version WHERE version_id > 1")
+	alter(t, path, "DROP TRIGGER message_deleted", "DROP TABLE extract", "DROP TABLE token",
+		"DELETE FROM goose_db_version WHERE version_id > 1")
 	s, err := sqlite.Open(t.Context(), filepath.Dir(path), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	token := timeline.Token{Hash: timeline.HashToken("secret"), Tenant: "a", Role: timeline.RoleCall, Created: time.Unix(1, 0).UTC()}
+	token := timeline.Token{Hash: timeline.HashToken("secret"), Tenant: "a", Role: timeline.RoleCall,
+		Created: time.Unix(1, 0).UTC()}
 	if err := s.AddToken(t.Context(), token); err != nil {
 		t.Error(err)
 	}
@@ -128,7 +130,8 @@ func TestATruncatedFileIsRefusedUntouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, size := range []int{10, 99, 100, 512, 1000, 4095, 4096, 5000, 8192, len(whole) / 2, len(whole) - 4096, len(whole) - 1} {
+	for _, size := range []int{10, 99, 100, 512, 1000, 4095, 4096, 5000, 8192, len(whole) / 2, len(whole) - 4096,
+		len(whole) - 1} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "oriel.db")
 			if err := os.WriteFile(path, whole[:size], 0o600); err != nil {
@@ -174,7 +177,8 @@ func TestOnlyTheOwnerCanReadWhatIsMade(t *testing.T) {
 	if err := s.Backup(ctx, filepath.Join(dir, "backup.db")); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]fs.FileMode{"": 0o700, "oriel.db": 0o600, "oriel.db-wal": 0o600, "oriel.db-shm": 0o600, "backup.db": 0o600} {
+	for name, want := range map[string]fs.FileMode{"": 0o700, "oriel.db": 0o600, "oriel.db-wal": 0o600,
+		"oriel.db-shm": 0o600, "backup.db": 0o600} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)

@@ -39,7 +39,8 @@ func childRead(dir string) error {
 func TestWhoReadsMakesNothing(t *testing.T) {
 	for _, o := range []sqlite.Options{{ReadOnly: true}, {MustExist: true}} {
 		dir := filepath.Join(t.TempDir(), "data")
-		if _, err := sqlite.Open(ctx, dir, o); !errors.Is(err, sqlite.ErrNone) || !strings.Contains(err.Error(), "oriel import") {
+		if _, err := sqlite.Open(ctx, dir, o); !errors.Is(err, sqlite.ErrNone) ||
+			!strings.Contains(err.Error(), "oriel import") {
 			t.Errorf("error %v", err)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +53,8 @@ func TestWhoReadsMakesNothing(t *testing.T) {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := sqlite.Open(ctx, dir, o); !errors.Is(err, sqlite.ErrNone) || !strings.Contains(err.Error(), "the file is empty") {
+		if _, err := sqlite.Open(ctx, dir, o); !errors.Is(err, sqlite.ErrNone) ||
+			!strings.Contains(err.Error(), "the file is empty") {
 			t.Errorf("error %v", err)
 		}
 		if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
@@ -85,7 +87,8 @@ func TestAStoreForReadingOnlyReads(t *testing.T) {
 		t.Errorf("history %q", got)
 	}
 	verify(t, s)
-	if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Stay: true, Now: time.Now()}); !errors.Is(err, sqlite.ErrReadOnly) {
+	if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Stay: true,
+		Now: time.Now()}); !errors.Is(err, sqlite.ErrReadOnly) {
 		t.Error(err)
 	}
 	if _, err := s.Delete(ctx, timeline.Local, "c", nil); !errors.Is(err, sqlite.ErrReadOnly) {

@@ -95,7 +95,8 @@ func TestStoresSeeEachOthersChangesAtOnce(t *testing.T) {
 	// b remembers the tip of the trunk; a has gone on from there.
 	head := add(t, b, "c", "five").Head
 	add(t, a, "c", "six")
-	other, err := b.Apply(ctx, timeline.Local, timeline.Change{Conversation: "d", At: head, Messages: texts("six", "seven"), Now: now})
+	other, err := b.Apply(ctx, timeline.Local,
+		timeline.Change{Conversation: "d", At: head, Messages: texts("six", "seven"), Now: now})
 	if err != nil || other.New.Messages != 1 || other.Head.Trunk != head.Trunk {
 		t.Errorf("%+v, %v", other, err)
 	}
@@ -189,16 +190,20 @@ func TestTenantsKnowNothingOfEachOther(t *testing.T) {
 		if _, err := s.Content(ctx, other, secret); !errors.Is(err, timeline.ErrNoContent) {
 			t.Error(err)
 		}
-		if _, _, err := s.Under(ctx, other, timeline.Place{Trunk: head.Trunk, Depth: 1}, secret); !errors.Is(err, timeline.ErrNoPlace) {
+		if _, _, err := s.Under(ctx, other, timeline.Place{Trunk: head.Trunk, Depth: 1}, secret); !errors.Is(err,
+			timeline.ErrNoPlace) {
 			t.Error(err)
 		}
-		if err := s.Messages(ctx, other, head, 1, 2, false, func(*timeline.Entry) error { return nil }); !errors.Is(err, timeline.ErrNoPlace) {
+		if err := s.Messages(ctx, other, head, 1, 2, false, func(*timeline.Entry) error { return nil }); !errors.Is(err,
+			timeline.ErrNoPlace) {
 			t.Error(err)
 		}
 		if err := apply(timeline.Change{At: head, Messages: texts("three")}); !errors.Is(err, timeline.ErrNoPlace) {
 			t.Error(err)
 		}
-		if err := apply(timeline.Change{Stay: true, Put: []timeline.Record{{Kind: "k", Key: "k", Contents: []timeline.Hash{secret}}}}); !errors.Is(err, timeline.ErrNoContent) {
+		if err := apply(timeline.Change{Stay: true,
+			Put: []timeline.Record{{Kind: "k", Key: "k", Contents: []timeline.Hash{secret}}}}); !errors.Is(err,
+			timeline.ErrNoContent) {
 			t.Error(err)
 		}
 		if _, err := s.Delete(ctx, other, "c", nil); !errors.Is(err, timeline.ErrNoConversation) {

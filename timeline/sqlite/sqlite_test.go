@@ -65,7 +65,8 @@ func add(t testing.TB, s timeline.Store, conversation string, all ...string) tim
 	if c, err := s.Conversation(ctx, timeline.Local, conversation); err == nil {
 		at = c.Head
 	}
-	a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: conversation, At: at, Messages: texts(all...), Now: time.Now()})
+	a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: conversation, At: at, Messages: texts(all...),
+		Now: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,8 @@ func BenchmarkAppend(b *testing.B) {
 	var at timeline.Place
 	now := time.Now()
 	for i := range b.N {
-		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: at, Now: now, Messages: texts(prose(i, 1000))})
+		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: at, Now: now,
+			Messages: texts(prose(i, 1000))})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -120,7 +122,8 @@ func BenchmarkAppend(b *testing.B) {
 
 // prose is a text of its own for each i.
 func prose(i, size int) string {
-	words := []string{"harbour", "forecast", "because", "returns", "while", "error in", "function", "between", "water", "already", "the list of", "checks"}
+	words := []string{"harbour", "forecast", "because", "returns", "while", "error in", "function", "between", "water",
+		"already", "the list of", "checks"}
 	b := []byte(`{"role":"user","content":"`)
 	for j := 0; len(b) < size; j++ {
 		b = fmt.Appendf(b, "%s the %d. ", words[(i*7+j*j*31)%len(words)], (i*2654435761+j*40503)%100000)

@@ -21,9 +21,11 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 	}
 	for _, c := range []struct{ name, sql, want string }{
 		{"a text", "UPDATE content SET data = CAST('X' || substr(data, 2) AS BLOB) WHERE codec = 0", "has other bytes"},
-		{"a compressed text", "UPDATE content SET data = substr(data, 1, 40) WHERE codec = 1", "is not what was stored"},
+		{"a compressed text", "UPDATE content SET data = substr(data, 1, 40) WHERE codec = 1",
+			"is not what was stored"},
 		{"a codec", "UPDATE content SET codec = 9 WHERE id = 2", "codec 9"},
-		{"a size, to make a bomb", "UPDATE content SET size = size + 1000000000000 WHERE id = 2", "is not what was stored"},
+		{"a size, to make a bomb", "UPDATE content SET size = size + 1000000000000 WHERE id = 2",
+			"is not what was stored"},
 		{"a count", "UPDATE content SET refs = refs + 1 WHERE id = 1", "counts 2 references and has 1"},
 		{"who speaks", "UPDATE message SET role = 'assistant' WHERE depth = 2", "the chain is broken"},
 		{"which content", "UPDATE message SET content = 1 WHERE depth = 2", "the chain is broken"},
@@ -37,9 +39,12 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 		{"a record's place", "UPDATE record SET trunk = 1, depth = 77", "has not used"},
 		{"a record's content", "UPDATE record_content SET content = 99", "is missing"},
 		{"a tenant", "UPDATE content SET tenant = 2 WHERE id = 1", "another tenant"},
-		{"a head, to a place that was used", "UPDATE conversation SET trunk = 1, depth = 2 WHERE tenant = 1", "are not what was stored"},
-		{"a head, to before its trunk", "UPDATE conversation SET trunk = 2, depth = 1 WHERE tenant = 1", "the head is not among"},
-		{"a head, to the beginning", "UPDATE conversation SET trunk = 0, depth = 0 WHERE tenant = 1", "are not what was stored"},
+		{"a head, to a place that was used", "UPDATE conversation SET trunk = 1, depth = 2 WHERE tenant = 1",
+			"are not what was stored"},
+		{"a head, to before its trunk", "UPDATE conversation SET trunk = 2, depth = 1 WHERE tenant = 1",
+			"the head is not among"},
+		{"a head, to the beginning", "UPDATE conversation SET trunk = 0, depth = 0 WHERE tenant = 1",
+			"are not what was stored"},
 		{"a name", "UPDATE conversation SET name = 'd' WHERE tenant = 1", "are not what was stored"},
 		{"a project", "UPDATE conversation SET project = 'p'", "are not what was stored"},
 		{"what it continues", "UPDATE conversation SET continues = 'p'", "are not what was stored"},
@@ -49,22 +54,30 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 		{"a record's bytes", "UPDATE record SET data = x'61'", `record k "k" is not what was stored`},
 		{"a record's time", "UPDATE record SET time = 1", `record k "k" is not what was stored`},
 		{"a record's key", "UPDATE record SET key = 'l'", `record k "l" is not what was stored`},
-		{"a record's place, to one that was used", "UPDATE record SET trunk = 1, depth = 2", `record k "k" is not what was stored`},
-		{"a record's contents", "DELETE FROM record_content; UPDATE content SET refs = 1 WHERE id = 4", `record k "k" is not what was stored`},
-		{"a form's content", "UPDATE variant SET content = 3; UPDATE content SET refs = refs + 1 WHERE id = 3", "form 1 is not what was stored"},
+		{"a record's place, to one that was used", "UPDATE record SET trunk = 1, depth = 2",
+			`record k "k" is not what was stored`},
+		{"a record's contents", "DELETE FROM record_content; UPDATE content SET refs = 1 WHERE id = 4",
+			`record k "k" is not what was stored`},
+		{"a form's content", "UPDATE variant SET content = 3; UPDATE content SET refs = refs + 1 WHERE id = 3",
+			"form 1 is not what was stored"},
 		{"derived data", "UPDATE derived SET data = x'00'", "vector/x of content"},
 		{"the kind of derived data", "UPDATE derived SET kind = 'vector/y'", "vector/y of content"},
 		{"the content of derived data", "UPDATE derived SET content = 3", "vector/x of content"},
-		{"what derived data is of", "UPDATE derived SET content = 99", "a row of derived refers to one of content that is not there"},
+		{"what derived data is of", "UPDATE derived SET content = 99",
+			"a row of derived refers to one of content that is not there"},
 		{"an extract", "UPDATE extract SET data = x'00'", "words/1 of the messages up to 3 is not what was stored"},
-		{"the kind of an extract", "UPDATE extract SET kind = 'words/2'", "words/2 of the messages up to 3 is not what was stored"},
-		{"the messages of an extract", "UPDATE extract SET last = 9", "words/1 of the messages up to 9 is not what was stored"},
-		{"what an extract is of", "UPDATE extract SET trunk = 99", "a row of extract refers to one of trunk that is not there"},
+		{"the kind of an extract", "UPDATE extract SET kind = 'words/2'",
+			"words/2 of the messages up to 3 is not what was stored"},
+		{"the messages of an extract", "UPDATE extract SET last = 9",
+			"words/1 of the messages up to 9 is not what was stored"},
+		{"what an extract is of", "UPDATE extract SET trunk = 99",
+			"a row of extract refers to one of trunk that is not there"},
 		{"the epoch", "DELETE FROM setting", "it has no epoch"},
 		{"an index", "DROP INDEX conversation_trunk_by_trunk", "the index conversation_trunk_by_trunk is missing"},
 		{"a table more", "CREATE TABLE extra (x)", "the table extra does not belong to it"},
 		{"a column more", "ALTER TABLE setting ADD COLUMN x INTEGER", "the table setting is not as it was made"},
-		{"a trigger", "CREATE TRIGGER t AFTER INSERT ON message BEGIN DELETE FROM content; END", "the trigger t does not belong"},
+		{"a trigger", "CREATE TRIGGER t AFTER INSERT ON message BEGIN DELETE FROM content; END",
+			"the trigger t does not belong"},
 		{"a short identity", "UPDATE message SET says = x'00' WHERE depth = 2", "the chain is broken"},
 		{"a short hash", "UPDATE content SET hash = x'00' WHERE id = 2", "has other bytes"},
 		{"a form", "UPDATE variant SET n = 2", "form 1 is missing"},
@@ -75,14 +88,18 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 			first := add(t, s, "c", "one", prose(1, 3000), "three", "four").Places[0]
 			form := text("one")
 			form.Raw = []byte(" one ")
-			if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Messages: []timeline.Message{form, text("edited")}, Now: time.Now(),
-				Put: []timeline.Record{{Kind: "k", Key: "k", At: first, Contents: []timeline.Hash{timeline.HashOf([]byte("four"))}}}}); err != nil {
+			if _, err := s.Apply(ctx, timeline.Local,
+				timeline.Change{Conversation: "c", Messages: []timeline.Message{form, text("edited")}, Now: time.Now(),
+					Put: []timeline.Record{{Kind: "k", Key: "k", At: first,
+						Contents: []timeline.Hash{timeline.HashOf([]byte("four"))}}}}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Apply(ctx, "another", timeline.Change{Conversation: "c", Messages: texts("elsewhere"), Now: time.Now()}); err != nil {
+			if _, err := s.Apply(ctx, "another", timeline.Change{Conversation: "c", Messages: texts("elsewhere"),
+				Now: time.Now()}); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.KeepDerived(ctx, timeline.Local, "vector/x", []timeline.Derived{{Content: timeline.HashOf([]byte("one")), Data: []byte("1")}}); err != nil {
+			if err := s.KeepDerived(ctx, timeline.Local, "vector/x",
+				[]timeline.Derived{{Content: timeline.HashOf([]byte("one")), Data: []byte("1")}}); err != nil {
 				t.Fatal(err)
 			}
 			keepExtract(t, s, "words/1", "of two", 2, 3)
@@ -133,7 +150,8 @@ func TestVerifyTellsAllThatItFindsInABrokenFile(t *testing.T) {
 	}
 	c, err := s.Conversation(ctx, timeline.Local, "c")
 	if err == nil {
-		err = s.Messages(ctx, timeline.Local, c.Head, 1, c.Head.Depth, false, func(*timeline.Entry) error { return nil })
+		err = s.Messages(ctx, timeline.Local, c.Head, 1, c.Head.Depth, false,
+			func(*timeline.Entry) error { return nil })
 	}
 	var told *sqlite.Error
 	if !errors.Is(err, timeline.ErrDamaged) || !errors.As(err, &told) || told.Hint == "" {
@@ -147,7 +165,8 @@ func TestVerifyAndBackupWhileOthersWrite(t *testing.T) {
 	stop := make(chan bool)
 	var group sync.WaitGroup
 	add(t, s, "c", "c")
-	if err := s.KeepDerived(ctx, timeline.Local, "vector/x", []timeline.Derived{{Content: timeline.HashOf([]byte("c")), Data: []byte("of it")}}); err != nil {
+	if err := s.KeepDerived(ctx, timeline.Local, "vector/x",
+		[]timeline.Derived{{Content: timeline.HashOf([]byte("c")), Data: []byte("of it")}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "b"} {
@@ -192,7 +211,8 @@ func TestBackupTakesItsNameLiterally(t *testing.T) {
 	add(t, s, "c", "hello")
 	dir := t.TempDir()
 	t.Chdir(dir)
-	names := []string{"plain.db", "file:foo.db", "file:bar.db?mode=memory", "a?b=c#d%20e.db", ":memory:", "file::memory:"}
+	names := []string{"plain.db", "file:foo.db", "file:bar.db?mode=memory", "a?b=c#d%20e.db", ":memory:",
+		"file::memory:"}
 	if runtime.GOOS == "windows" {
 		names = []string{"plain.db", "a#d%20e.db"}
 	}

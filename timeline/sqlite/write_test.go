@@ -42,10 +42,11 @@ func TestSixteenWritersAndReaders(t *testing.T) {
 						continue
 					}
 					n := int64(0)
-					err = errors.Join(err, s.Messages(ctx, timeline.Local, c.Head, 1, c.Head.Depth, i%2 == 0, func(e *timeline.Entry) error {
-						n++
-						return nil
-					}))
+					err = errors.Join(err, s.Messages(ctx, timeline.Local, c.Head, 1, c.Head.Depth, i%2 == 0,
+						func(e *timeline.Entry) error {
+							n++
+							return nil
+						}))
 					if _, e := s.Changed(ctx); err != nil || e != nil || n != c.Head.Depth {
 						t.Errorf("%d of %d: %v, %v", n, c.Head.Depth, err, e)
 						return
@@ -78,7 +79,8 @@ func TestChangesOfAGroupStandAlone(t *testing.T) {
 				one := int64(1)
 				c.Expect, want = &one, timeline.ErrChanged
 			case 3:
-				c.Put, want = []timeline.Record{{Kind: "k", Key: "k", Contents: []timeline.Hash{{1}}}}, timeline.ErrNoContent
+				c.Put, want = []timeline.Record{{Kind: "k", Key: "k", Contents: []timeline.Hash{{1}}}},
+					timeline.ErrNoContent
 			}
 			if _, err := s.Apply(ctx, timeline.Local, c); !errors.Is(err, want) {
 				t.Errorf("%d: %v, want %v", i, err, want)
@@ -106,7 +108,8 @@ func TestACancelledChangeIsMadeOrNot(t *testing.T) {
 			time.AfterFunc(time.Duration(rand.IntN(4000))*time.Microsecond, cancel)
 			time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
 			name := fmt.Sprint("c", i)
-			_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Messages: texts(name), Now: time.Now()})
+			_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, Messages: texts(name),
+				Now: time.Now()})
 			_, missing := s.Conversation(context.Background(), timeline.Local, name)
 			switch {
 			case err == nil && missing == nil:
@@ -167,7 +170,8 @@ func TestLargeContents(t *testing.T) {
 	for _, raw := range [][]byte{noise, zeros, []byte("a\x00b\x00"), {}, bytes.Repeat([]byte{0}, 1000)} {
 		m := text("")
 		m.Identity, m.Raw = timeline.HashOf(raw), raw
-		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Messages: []timeline.Message{m}, Now: time.Now()})
+		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Messages: []timeline.Message{m},
+			Now: time.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +193,8 @@ func TestLargeContents(t *testing.T) {
 	}
 	m := text("")
 	m.Raw = make([]byte, timeline.MaxContent+1)
-	if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Messages: []timeline.Message{m}, Now: time.Now()}); !errors.Is(err, timeline.ErrInvalid) {
+	if _, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Messages: []timeline.Message{m},
+		Now: time.Now()}); !errors.Is(err, timeline.ErrInvalid) {
 		t.Error(err)
 	}
 	verify(t, s)

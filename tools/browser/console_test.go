@@ -39,7 +39,8 @@ const secret = "heron-4471-marker"
 func worked(t *testing.T) (s *agent, id int) {
 	a := &agent{newSession(t, 9000), t}
 	a.User("The vault does not open. Find out why.")
-	a.must(a.Tool(t.Context(), "I look at the vault.", "Bash", `{"command":"cat vault.txt"}`, "the phrase is "+secret+"\n"+strings.Repeat("a line of the vault that nobody needs\n", 120)))
+	a.must(a.Tool(t.Context(), "I look at the vault.", "Bash", `{"command":"cat vault.txt"}`, "the phrase is "+secret+
+		"\n"+strings.Repeat("a line of the vault that nobody needs\n", 120)))
 	a.must(a.Work(t.Context(), "vault", 12))
 	st := stripAt(t, a.ID, 14)
 	if v := st.verdict(3); v == "keep" {
@@ -88,7 +89,8 @@ func TestUndoInThePageShowsTheMessageInTheNextCall(t *testing.T) {
 	api(t, "conversations/"+a.ID+"/plans", &plans)
 	plan := ""
 	for _, p := range plans.Items { // the first that took it out
-		if strings.Contains(","+p.Left+",", ",3,") || strings.Contains(","+p.Left, ",3-") || strings.HasPrefix(p.Left, "2-") || strings.HasPrefix(p.Left, "1-") {
+		if strings.Contains(","+p.Left+",", ",3,") || strings.Contains(","+p.Left, ",3-") ||
+			strings.HasPrefix(p.Left, "2-") || strings.HasPrefix(p.Left, "1-") {
 			plan = p.ID
 		}
 	}
@@ -121,8 +123,10 @@ func TestHostileContentStaysText(t *testing.T) {
 	a.must(a.Say(t.Context(), hostile))
 	st := stripAt(t, a.ID, 2)
 	at := "#/conversation/" + escape(a.ID)
-	states := []string{"#/conversations", "", "#/usage?by=project", "#/usage?by=conversation", "#/window?since=24h", "#/window?conversation=" + escape(a.ID), "#/recall?q=" + escape(hostile[:100]),
-		"#/constructor", "#/__proto__/x", "#/toString?a=b", at + "?tab=sent", at + "?tab=sent&raw=bytes", at + "?tab=diff", at + "?tab=plans", at +
+	states := []string{"#/conversations", "", "#/usage?by=project", "#/usage?by=conversation", "#/window?since=24h",
+		"#/window?conversation=" + escape(a.ID), "#/recall?q=" + escape(hostile[:100]),
+		"#/constructor", "#/__proto__/x", "#/toString?a=b", at + "?tab=sent", at + "?tab=sent&raw=bytes",
+		at + "?tab=diff", at + "?tab=plans", at +
 			"?tab=window"}
 	for id := range st.Count {
 		states = append(states, fmt.Sprintf("%s?message=%d", at, id+1))
@@ -133,12 +137,14 @@ func TestHostileContentStaysText(t *testing.T) {
 		if got := eval[string](b, `document.title`); got == "owned" {
 			t.Errorf("%s: a script ran", state)
 		}
-		if n := eval[int](b, `document.querySelectorAll('main img, main script, main style, main a[href^=javascript], main iframe').length`); n > 0 {
+		if n := eval[int](b,
+			`document.querySelectorAll('main img, main script, main style, main a[href^=javascript], main iframe').length`); n > 0 {
 			t.Errorf("%s: %d elements were made of text", state, n)
 		}
 	}
 	text := b.text("#desk .text")
-	if !strings.Contains(text, "<script>document.title='owned'</script>") || !strings.Contains(text, "U+202E") || strings.Contains(text, "\u202e") {
+	if !strings.Contains(text, "<script>document.title='owned'</script>") || !strings.Contains(text, "U+202E") ||
+		strings.Contains(text, "\u202e") {
 		t.Errorf("the text is shown as %q", text)
 	}
 }
@@ -147,7 +153,8 @@ func TestConversationOfThirtyThousandMessagesOpensAndScrolls(t *testing.T) {
 	const n = 30_000
 	a := &agent{newSession(t, 20_000), t}
 	for i := 0; a.Len() < n-1; i++ {
-		a.Add("user", fmt.Sprintf("Question %d about the pier, with some words so that it has a size: %s", i, strings.Repeat("and so on ", i%23)))
+		a.Add("user", fmt.Sprintf("Question %d about the pier, with some words so that it has a size: %s", i,
+			strings.Repeat("and so on ", i%23)))
 		if a.Len() < n-1 {
 			a.Add("assistant", fmt.Sprintf("Answer %d: to the east of the harbour.", i))
 		}
@@ -165,7 +172,8 @@ func TestConversationOfThirtyThousandMessagesOpensAndScrolls(t *testing.T) {
 	opened := time.Since(began)
 	nodes := func() int { return eval[int](b, `document.querySelectorAll('*').length`) }
 	for _, to := range []float64{0, 1, 0.5} {
-		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf("(() => { const l = document.querySelector('.messages .virtual'); l.scrollTop = %g * l.scrollHeight; const s = document.querySelector('.pane'); s.scrollLeft = %[1]g * s.scrollWidth; })()", to)))
+		b.do(chromedp.Evaluate[chromedp.Void](
+			fmt.Sprintf("(() => { const l = document.querySelector('.messages .virtual'); l.scrollTop = %g * l.scrollHeight; const s = document.querySelector('.pane'); s.scrollLeft = %[1]g * s.scrollWidth; })()", to)))
 		id := []string{"1", "30,0", "15,"}[slices.Index([]float64{0, 1, 0.5}, to)]
 		b.until(fmt.Sprintf(`[...document.querySelectorAll('.messages .row .id')].some((r) => r.innerText.trim().startsWith(%q)) && [...document.querySelectorAll('.messages .row .words')].some((w) => /Question|Answer/.test(w.innerText))`, id))
 		if got := nodes(); got > 1500 {
@@ -179,10 +187,15 @@ func TestPagesAreAccessibleAndFitTheScreen(t *testing.T) {
 	a, id := worked(t)
 	at := "#/conversation/" + a.ID
 	states := map[string]string{
-		"overview": "", "conversations": "#/conversations", "search": "#/conversations?search=vault", "nothing found": "#/conversations?search=zyzzyva",
-		"message": fmt.Sprintf("%s?message=%d", at, id), "plans": at + "?tab=plans", "undo": at + "?tab=plans&plan=p1&preview=1", "no such conversation": "#/conversation/none-of-these",
-		"sent": at + "?tab=sent", "bytes": at + "?tab=sent&raw=bytes", "diff": at + "?tab=diff", "call window": at + "?tab=window",
-		"usage": "#/usage", "by model": "#/usage?by=model&since=24h", "window": "#/window?since=24h", "recall": "#/recall", "recalled": "#/recall?q=phrase+of+the+vault", "settings": "#/settings", "help": "#/settings?help",
+		"overview": "", "conversations": "#/conversations", "search": "#/conversations?search=vault",
+		"nothing found": "#/conversations?search=zyzzyva",
+		"message":       fmt.Sprintf("%s?message=%d", at, id), "plans": at + "?tab=plans",
+		"undo": at + "?tab=plans&plan=p1&preview=1", "no such conversation": "#/conversation/none-of-these",
+		"sent": at + "?tab=sent", "bytes": at + "?tab=sent&raw=bytes", "diff": at + "?tab=diff", "call window": at +
+			"?tab=window",
+		"usage": "#/usage", "by model": "#/usage?by=model&since=24h", "window": "#/window?since=24h",
+		"recall": "#/recall", "recalled": "#/recall?q=phrase+of+the+vault", "settings": "#/settings",
+		"help": "#/settings?help",
 	}
 	b := open(t, "")
 	b.missing = true
@@ -210,7 +223,8 @@ func TestPagesAreAccessibleAndFitTheScreen(t *testing.T) {
 func TestPagesPrintLightAndWhole(t *testing.T) {
 	a, id := worked(t)
 	b := open(t, "")
-	for _, state := range []string{fmt.Sprintf("#/conversation/%s?message=%d", a.ID, id), "#/conversation/" + a.ID, "#/conversations"} {
+	for _, state := range []string{fmt.Sprintf("#/conversation/%s?message=%d", a.ID, id), "#/conversation/" + a.ID,
+		"#/conversations"} {
 		b.visit(state)
 		b.until(`document.querySelector('.message, .row')`)
 		b.media("print", true)
@@ -218,13 +232,15 @@ func TestPagesPrintLightAndWhole(t *testing.T) {
 		if ink := eval[string](b, `getComputedStyle(document.body).color`); ink != "rgb(27, 29, 28)" {
 			t.Errorf("%s: the text is %s", state, ink)
 		}
-		for _, fault := range eval[[]string](b, `[...document.querySelectorAll('main *')].filter((n) => n.checkVisibility() && !n.closest('.unseen, svg') && (n.matches('.actions button, [role=tab], input[type=range]') || n.scrollHeight > n.clientHeight + 2 && /auto|scroll/.test(getComputedStyle(n).overflowY))).map((n) => n.outerHTML.slice(0, 120))`) {
+		for _, fault := range eval[[]string](b,
+			`[...document.querySelectorAll('main *')].filter((n) => n.checkVisibility() && !n.closest('.unseen, svg') && (n.matches('.actions button, [role=tab], input[type=range]') || n.scrollHeight > n.clientHeight + 2 && /auto|scroll/.test(getComputedStyle(n).overflowY))).map((n) => n.outerHTML.slice(0, 120))`) {
 			t.Errorf("%s: on paper is %s", state, fault)
 		}
 		if over := eval[int](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 			t.Errorf("%s: %d pixels do not fit", state, over)
 		}
-		if tops := eval[[]float64](b, `[...document.querySelectorAll('.row')].filter((n) => n.checkVisibility()).sort((a, b) => a.ariaPosInSet - b.ariaPosInSet).map((n) => n.getBoundingClientRect().top)`); !slices.IsSorted(tops) || state == "#/conversations" && len(tops) == 0 {
+		if tops := eval[[]float64](b,
+			`[...document.querySelectorAll('.row')].filter((n) => n.checkVisibility()).sort((a, b) => a.ariaPosInSet - b.ariaPosInSet).map((n) => n.getBoundingClientRect().top)`); !slices.IsSorted(tops) || state == "#/conversations" && len(tops) == 0 {
 			t.Errorf("%s: the rows are at %v", state, tops)
 		}
 		b.media("", false)
@@ -249,7 +265,8 @@ func (b *tab) accessible(name string) {
 			only = `, runOnly: ['color-contrast', 'link-in-text-block']`
 		}
 		b.scheme(dark)
-		for _, fault := range eval[[]string](b, `Promise.all(document.getAnimations().map((a) => a.finished)).then(() => axe.run(document, { resultTypes: ['violations']`+only+` })).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.failureSummary).join(' | ')))`) {
+		for _, fault := range eval[[]string](b,
+			`Promise.all(document.getAnimations().map((a) => a.finished)).then(() => axe.run(document, { resultTypes: ['violations']`+only+` })).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.failureSummary).join(' | ')))`) {
 			b.Errorf("%s, dark %v: %s", name, dark, fault)
 		}
 	}
@@ -277,7 +294,8 @@ func TestCallsAppearWithoutReloading(t *testing.T) {
 	a.User("Is the bridge open?")
 	a.must(a.Say(t.Context(), "Until six."))
 	b.until(`[...document.querySelectorAll('.feed li')].some((r) => r.innerText.includes('Is the bridge open?') && /\s\d+(\.\d)? m?s\b/.test(r.innerText))`)
-	if health := b.text("[aria-labelledby=health]"); !strings.Contains(health, "Spool\nempty") || !strings.Contains(health, "Learnt limits\nnone") {
+	if health := b.text("[aria-labelledby=health]"); !strings.Contains(health, "Spool\nempty") ||
+		!strings.Contains(health, "Learnt limits\nnone") {
 		t.Errorf("the overview says of its health: %s", health)
 	}
 	b.visit("#/usage?by=model")
@@ -313,7 +331,8 @@ func TestKeysMoveOverMessagesAndCalls(t *testing.T) {
 	// A screen reader gets a table of the strip, and everybody the messages as a file.
 	b.until(`document.querySelector('.strip table')?.innerText.includes('1 to 3') && document.querySelector('.strip table').innerText.includes('came later')`)
 	lines := strings.Split(eval[string](b, `fetch(document.querySelector('#export').href).then((r) => r.text())`), "\n")
-	if len(lines) != 7 || !strings.Contains(lines[0], "One.") || !strings.Contains(lines[5], "Answer 2.") || lines[6] != "" {
+	if len(lines) != 7 || !strings.Contains(lines[0], "One.") || !strings.Contains(lines[5], "Answer 2.") ||
+		lines[6] != "" {
 		t.Errorf("exported %q", lines)
 	}
 }
@@ -340,13 +359,15 @@ func TestTabReachesEverythingInOrderAndShowsWhereItIs(t *testing.T) {
 	for range 40 {
 		b.do(chromedp.KeyEvent(kb.Tab))
 	}
-	if missed := eval[[]string](b, `[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')].filter((n) => n.checkVisibility() && !n.disabled && n.tabIndex >= 0 && !n.matches('.skip') && !reached.includes(n)).map((n) => n.outerHTML.slice(0, 120))`); len(missed) > 0 {
+	if missed := eval[[]string](b,
+		`[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')].filter((n) => n.checkVisibility() && !n.disabled && n.tabIndex >= 0 && !n.matches('.skip') && !reached.includes(n)).map((n) => n.outerHTML.slice(0, 120))`); len(missed) > 0 {
 		t.Errorf("not reached: %q", missed)
 	}
 	if unseen := eval[[]string](b, `window.unseen`); len(unseen) > 0 {
 		t.Errorf("the focus cannot be seen at %q", unseen)
 	}
-	if back := eval[[]string](b, `(() => { const once = [...new Set(reached)]; return once.filter((n, i) => i > 0 && !(once[i - 1].compareDocumentPosition(n) & Node.DOCUMENT_POSITION_FOLLOWING) && !n.matches('.skip')).map((n) => n.outerHTML.slice(0, 120)); })()`); len(back) > 0 {
+	if back := eval[[]string](b,
+		`(() => { const once = [...new Set(reached)]; return once.filter((n, i) => i > 0 && !(once[i - 1].compareDocumentPosition(n) & Node.DOCUMENT_POSITION_FOLLOWING) && !n.matches('.skip')).map((n) => n.outerHTML.slice(0, 120)); })()`); len(back) > 0 {
 		t.Errorf("out of order: %q", back)
 	}
 	// The preview of an undo has the focus, and Escape gives it back.

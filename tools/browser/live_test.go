@@ -24,7 +24,8 @@ import (
 func oneCall(say string) error {
 	m := sample.NewModel() // which is not asked
 	defer m.Close()
-	s := &sample.Session{Client: &http.Client{}, Base: os.Getenv("ANTHROPIC_BASE_URL"), Model: m, Name: "claude-sonnet-4-5"}
+	s := &sample.Session{Client: &http.Client{}, Base: os.Getenv("ANTHROPIC_BASE_URL"), Model: m,
+		Name: "claude-sonnet-4-5"}
 	s.User(say)
 	return s.Say(context.Background(), "Well.")
 }
@@ -53,7 +54,8 @@ func TestCallsOfAnotherProcessAppear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(t.Context(), program, "run", "--data", data, "--upstream-anthropic", model.URL, "--", self)
+		cmd := exec.CommandContext(t.Context(), program, "run", "--data", data, "--upstream-anthropic", model.URL, "--",
+			self)
 		cmd.Env = append(os.Environ(), environment("ORIEL_BROWSER_SAYS="+text)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -78,7 +80,8 @@ func TestCallsAreShownWhileTheyRunAndWhenTheyFail(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Retry-After", "17")
 			w.WriteHeader(http.StatusTooManyRequests)
-			io.WriteString(w, `{"type":"error","error":{"type":"rate_limit_error","message":"too many tokens a minute"}}`)
+			io.WriteString(w,
+				`{"type":"error","error":{"type":"rate_limit_error","message":"too many tokens a minute"}}`)
 			return
 		case strings.Contains(string(body), "Take your time."):
 			came <- struct{}{}
@@ -91,7 +94,8 @@ func TestCallsAreShownWhileTheyRunAndWhenTheyFail(t *testing.T) {
 	s, _ := newServer(t, provider.URL)
 	b := openAt(t, s, "")
 	b.until(`document.querySelector('#live')?.innerText === 'live'`)
-	a := &agent{&sample.Session{Client: &http.Client{}, Base: s.URL, Model: model, Name: "claude-sonnet-4-5", ID: "slow"}, t}
+	a := &agent{&sample.Session{Client: &http.Client{}, Base: s.URL, Model: model, Name: "claude-sonnet-4-5",
+		ID: "slow"}, t}
 	a.User("Take your time.")
 	said := make(chan error)
 	go func() { said <- a.Say(context.Background(), "Here it is.") }()
@@ -101,7 +105,8 @@ func TestCallsAreShownWhileTheyRunAndWhenTheyFail(t *testing.T) {
 	a.must(<-said)
 	b.until(`!document.querySelector('.feed .runs') && document.querySelector('.feed li')?.innerText.includes('Take your time.')`)
 
-	refused := &agent{&sample.Session{Client: &http.Client{}, Base: s.URL, Model: model, Name: "claude-sonnet-4-5", ID: "refused"}, t}
+	refused := &agent{&sample.Session{Client: &http.Client{}, Base: s.URL, Model: model, Name: "claude-sonnet-4-5",
+		ID: "refused"}, t}
 	refused.User("Refuse this.")
 	if err := refused.Say(t.Context(), "No."); err == nil {
 		t.Fatal("the provider did not refuse")
@@ -125,7 +130,8 @@ func TestCallsAreShownWhileTheyRunAndWhenTheyFail(t *testing.T) {
 // slash presses the key /. Its character is part of the key, as on a keyboard, so that a page
 // can keep it back.
 func slash(ctx context.Context, t *chromedp.Target) error {
-	_, err := cdp.Call(ctx, t, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kb.KeyDown, Key: "/", Code: "Slash", Text: "/"})
+	_, err := cdp.Call(ctx, t, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kb.KeyDown, Key: "/",
+		Code: "Slash", Text: "/"})
 	return err
 }
 

@@ -29,12 +29,14 @@ const whoIs = `document.querySelector('#who')?.innerText`
 func (b *tab) signIn(token string) {
 	b.Helper()
 	b.until(`document.querySelector('#token')`)
-	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#token').value = ''`), chromedp.Focus(chromedp.CSS("#token")), chromedp.KeyEvent(token+"\r"))
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('#token').value = ''`),
+		chromedp.Focus(chromedp.CSS("#token")), chromedp.KeyEvent(token+"\r"))
 }
 
 func TestSigningInWithATokenAndOutAgain(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
-	ann, ben := oriel(t, "token", "add", "--tenant", "ann", "--data", data), oriel(t, "token", "add", "--tenant", "ben", "--role", "read", "--data", data)
+	ann, ben := oriel(t, "token", "add", "--tenant", "ann", "--data", data),
+		oriel(t, "token", "add", "--tenant", "ben", "--role", "read", "--data", data)
 	s, err := drive.Serve(t.Context(), program, data, model.URL, environment("ORIEL_TOKEN=own-0123456789abcdef")...)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +49,8 @@ func TestSigningInWithATokenAndOutAgain(t *testing.T) {
 	b.until(`document.querySelector('.problem')?.innerText.includes('does not know')`)
 	b.signIn(ann)
 	b.until(whoIs + ` === 'as ann' && document.querySelector('main')?.innerText.includes('Settings')`) // where it was
-	if kept := eval[string](b, `document.cookie + location.href + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)`); strings.Contains(kept, ann) || strings.Contains(kept, "oriel_") {
+	if kept := eval[string](b,
+		`document.cookie + location.href + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)`); strings.Contains(kept, ann) || strings.Contains(kept, "oriel_") {
 		t.Errorf("scripts can read %q", kept)
 	}
 
@@ -78,7 +81,8 @@ func TestSigningInWithATokenAndOutAgain(t *testing.T) {
 	b.until(`document.querySelector('#token')`)
 	b.signIn(ann)
 	b.until(whoIs + ` === 'as ann'`)
-	if list := oriel(t, "token", "list", "--tenant", "ann", "--data", data); strings.Count(list, "console") != 1 { // the one of before ben's has ended
+	if list := oriel(t, "token", "list", "--tenant", "ann", "--data", data); strings.Count(list,
+		"console") != 1 { // the one of before ben's has ended
 		t.Errorf("the sessions of ann: %s", list)
 	}
 	b.click("#sign-out")

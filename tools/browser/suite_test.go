@@ -84,7 +84,8 @@ func run(m *testing.M) int {
 // environment keeps the user's settings out of the tests.
 func environment(more ...string) []string {
 	home := filepath.Join(folder, "home")
-	return append([]string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "ORIEL_CONFIG=", "ORIEL_PROFILE=", "ORIEL_TOKEN="}, more...)
+	return append([]string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "ORIEL_CONFIG=", "ORIEL_PROFILE=",
+		"ORIEL_TOKEN="}, more...)
 }
 
 // tab is a tab of the browser that remembers what went wrong in it.
@@ -153,7 +154,8 @@ func (b *tab) watch(_ context.Context, t *chromedp.Target) error {
 	}()
 	go func() {
 		for e, err := range entries {
-			if err == nil && (e.Entry.Level == "error" || strings.Contains(e.Entry.Text, "Content Security Policy")) && !b.expected(e.Entry.Text) {
+			if err == nil && (e.Entry.Level == "error" || strings.Contains(e.Entry.Text, "Content Security Policy")) &&
+				!b.expected(e.Entry.Text) {
 				b.fault("the browser's log: %s %s", e.Entry.Text, e.Entry.URL)
 			}
 		}
@@ -183,7 +185,8 @@ func (b *tab) watch(_ context.Context, t *chromedp.Target) error {
 
 // expected reports whether an entry of the browser's log is an answer that may come.
 func (b *tab) expected(entry string) bool {
-	return b.refuses && strings.Contains(entry, "status of 401") || b.missing && strings.Contains(entry, "status of 404")
+	return b.refuses && strings.Contains(entry, "status of 401") ||
+		b.missing && strings.Contains(entry, "status of 404")
 }
 
 func describe(args []*runtime.RemoteObject) string {
@@ -205,7 +208,9 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 func (b *tab) size(width int64) {
 	b.Helper()
 	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 860, DeviceScaleFactor: 1, Mobile: width < 500})
+		_, err := cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride,
+			emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 860, DeviceScaleFactor: 1,
+				Mobile: width < 500})
 		return err
 	}))
 }
@@ -224,7 +229,8 @@ func (b *tab) media(medium string, dark bool) {
 		value = "dark"
 	}
 	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}}})
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium,
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}}})
 		return err
 	}))
 }
@@ -237,7 +243,8 @@ func (b *tab) visit(state string) {
 }
 
 // left is what the browser says of a question to a page that was left meanwhile.
-var left = []string{"Inspected target navigated or closed", "Cannot find context with specified id", "Execution context was destroyed"}
+var left = []string{"Inspected target navigated or closed", "Cannot find context with specified id",
+	"Execution context was destroyed"}
 
 // until waits until an expression is true, also of the page that comes after this one.
 func (b *tab) until(expression string) {
@@ -246,10 +253,12 @@ func (b *tab) until(expression string) {
 	defer cancel()
 	err := errors.New(left[0])
 	for err != nil && slices.ContainsFunc(left, func(text string) bool { return strings.Contains(err.Error(), text) }) {
-		err = chromedp.Do(ctx, chromedp.Poll[chromedp.Void]("!!("+expression+")", chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(limit)))
+		err = chromedp.Do(ctx, chromedp.Poll[chromedp.Void]("!!("+expression+")",
+			chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(limit)))
 	}
 	if err != nil {
-		text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.href + '\n' + document.body.innerText.slice(0, 3000)`))
+		text, _ := chromedp.Run(b.ctx,
+			chromedp.Evaluate[string](`location.href + '\n' + document.body.innerText.slice(0, 3000)`))
 		b.Fatalf("waiting for %s: %v\nthe page says:\n%s", expression, err, text)
 	}
 }
@@ -283,7 +292,8 @@ func (b *tab) click(selector string) {
 
 // redrawn is what the browser says of an element that the page has drawn anew since it was
 // found.
-var redrawn = []string{"Could not find node with given id", "Node is detached from document", "Could not compute content quads", "Node does not have a layout object"}
+var redrawn = []string{"Could not find node with given id", "Node is detached from document",
+	"Could not compute content quads", "Node does not have a layout object"}
 
 // text returns the text of what is there or will be.
 func (b *tab) text(selector string) string {
@@ -354,5 +364,6 @@ var sessions atomic.Int32
 // newSession returns a session of an agent through the server.
 func newSession(t *testing.T, budget int) *sample.Session {
 	name := fmt.Sprintf("%s-%d", strings.ToLower(t.Name()), sessions.Add(1))
-	return &sample.Session{Client: http.DefaultClient, Base: server.URL, Model: model, Name: "claude-sonnet-4-5", ID: name, Budget: budget, Folder: "/home/ann/src/" + name}
+	return &sample.Session{Client: http.DefaultClient, Base: server.URL, Model: model, Name: "claude-sonnet-4-5",
+		ID: name, Budget: budget, Folder: "/home/ann/src/" + name}
 }

@@ -66,7 +66,8 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 		"size":      `{"name":"n","input":{"op":"sliding_new","size":3},"expected":{"error":null}}`,
 	} {
 		verdicts, _, code := run(t, line)
-		if code != 1 || len(verdicts) != 1 || verdicts[0].OK || !strings.Contains(fmt.Sprint(verdicts[0].Got["error"]), field) {
+		if code != 1 || len(verdicts) != 1 || verdicts[0].OK ||
+			!strings.Contains(fmt.Sprint(verdicts[0].Got["error"]), field) {
 			t.Errorf("%s: exit %d, %+v", line, code, verdicts)
 		}
 	}
@@ -76,10 +77,12 @@ func TestOverruledCasesAreCountedApart(t *testing.T) {
 	const overruledCase = `{"name":"over","input":{"op":"sliding_new","per_turn":0},"expected":{"error":"value_error"}}`
 	const passing = `{"name":"pass","input":{"op":"sliding_new"},"expected":{"window_size":40}}`
 	verdicts, rest, code := run(t, overruledCase+"\n"+passing)
-	if len(verdicts) != 2 || verdicts[0].OK || verdicts[0].Overruled == "" || verdicts[0].Expected == nil || !verdicts[1].OK {
+	if len(verdicts) != 2 || verdicts[0].OK || verdicts[0].Overruled == "" || verdicts[0].Expected == nil ||
+		!verdicts[1].OK {
 		t.Errorf("%+v", verdicts)
 	}
-	if got := strings.Join(rest, "|"); got != "1 overruled, neither passed nor failed|1 passed, 0 failed|" || code != 0 {
+	if got := strings.Join(rest, "|"); got != "1 overruled, neither passed nor failed|1 passed, 0 failed|" ||
+		code != 0 {
 		t.Errorf("%q, exit %d", got, code)
 	}
 }
@@ -102,7 +105,8 @@ func TestRelatives(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.Overruled == "" && !v.OK || c.Overruled != "" && (v.OK || !strings.Contains(v.Overruled, c.Overruled)) {
-			t.Errorf("%s: %s: ok %t, got %v, expected %s, overruled %q, want %q", c.Suite, v.Name, v.OK, v.Got, v.Expected, v.Overruled, c.Overruled)
+			t.Errorf("%s: %s: ok %t, got %v, expected %s, overruled %q, want %q", c.Suite, v.Name, v.OK, v.Got,
+				v.Expected, v.Overruled, c.Overruled)
 		}
 	}
 }

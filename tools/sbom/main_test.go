@@ -14,7 +14,8 @@ import (
 func TestBillHasWhatAProgramIsMadeOf(t *testing.T) {
 	info := &buildinfo.BuildInfo{
 		GoVersion: "go1.26.8 X:none", Main: debug.Module{Path: "github.com/oriel-context/oriel"},
-		Deps:     []*debug.Module{{Path: "example.com/a", Version: "v1.2.3", Sum: "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="}},
+		Deps: []*debug.Module{{Path: "example.com/a", Version: "v1.2.3",
+			Sum: "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="}},
 		Settings: []debug.BuildSetting{{Key: "GOOS", Value: "linux"}, {Key: "-ldflags", Value: "-s"}},
 	}
 	b, err := billOf("v1", info)
@@ -24,7 +25,8 @@ func TestBillHasWhatAProgramIsMadeOf(t *testing.T) {
 	if c := b.Metadata.Component; c.Version != "v1" || len(c.Properties) != 1 {
 		t.Errorf("%+v", c)
 	}
-	for _, purl := range []string{"pkg:golang/std@1.26.8", "pkg:golang/example.com/a@v1.2.3", data[0].PURL, data[1].PURL} {
+	for _, purl := range []string{"pkg:golang/std@1.26.8", "pkg:golang/example.com/a@v1.2.3", data[0].PURL,
+		data[1].PURL} {
 		if !slices.ContainsFunc(b.Components, func(p part) bool { return p.PURL == purl }) {
 			t.Errorf("%s is missing", purl)
 		}
@@ -46,7 +48,8 @@ func TestBillRefusesWhatIsNotReleased(t *testing.T) {
 		{Path: "example.com/a", Version: "v1.2.3", Replace: &debug.Module{Path: "../a"}},
 		{Path: "example.com/a", Version: "v1.2.3"},
 	} {
-		if _, err := billOf("v1", &buildinfo.BuildInfo{GoVersion: "go1.26", Deps: []*debug.Module{&m}}); err == nil || !strings.Contains(err.Error(), m.Path) {
+		if _, err := billOf("v1", &buildinfo.BuildInfo{GoVersion: "go1.26", Deps: []*debug.Module{&m}}); err == nil ||
+			!strings.Contains(err.Error(), m.Path) {
 			t.Errorf("%+v: %v", m, err)
 		}
 	}

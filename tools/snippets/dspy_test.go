@@ -41,7 +41,9 @@ func dspyReply(t *testing.T, r *fakemodel.Request, n int) (text string, ok bool)
 	case !strings.Contains(request, "[[ ## next_thought ## ]]"):
 		return field("reasoning", "I have read them.") + field("answer", "About the sea.") + end, true
 	case n > dspySteps:
-		return field("next_thought", "I have read all.") + field("next_tool_name", "finish") + field("next_tool_args", "{}") + end, true
+		return field("next_thought", "I have read all.") + field("next_tool_name", "finish") + field("next_tool_args",
+			"{}") + end, true
 	}
-	return field("next_thought", "I read on.") + field("next_tool_name", "read_part") + field("next_tool_args", fmt.Sprintf(`{"n": %d}`, n)) + end, true
+	return field("next_thought", "I read on.") + field("next_tool_name", "read_part") + field("next_tool_args",
+		fmt.Sprintf(`{"n": %d}`, n)) + end, true
 }

@@ -28,7 +28,8 @@ var given = map[string]string{
 // from are the packages that parts of programs use.
 var from = map[string]string{
 	"context": "context", "fmt": "fmt", "http": "net/http", "log": "log", "os": "os", "time": "time",
-	"oriel": "github.com/oriel-context/oriel", "items": "github.com/oriel-context/oriel/items", "chat": "github.com/oriel-context/oriel/chat", "condense": "github.com/oriel-context/oriel/condense",
+	"oriel": "github.com/oriel-context/oriel", "items": "github.com/oriel-context/oriel/items",
+	"chat": "github.com/oriel-context/oriel/chat", "condense": "github.com/oriel-context/oriel/condense",
 	"minilm": "github.com/oriel-context/oriel/embed/minilm", "remote": "github.com/oriel-context/oriel/embed/remote",
 }
 
@@ -53,7 +54,8 @@ func program(text string) bool {
 
 // folder is the name of a block's package.
 func folder(b block) string {
-	return fmt.Sprintf("%s_%d", strings.Trim(regexp.MustCompile(`\W+`).ReplaceAllString(strings.TrimSuffix(b.page, ".md"), "_"), "_"), b.line)
+	return fmt.Sprintf("%s_%d",
+		strings.Trim(regexp.MustCompile(`\W+`).ReplaceAllString(strings.TrimSuffix(b.page, ".md"), "_"), "_"), b.line)
 }
 
 // buildGo builds all blocks of Go at once, as packages of this module that are in none of

@@ -18,7 +18,8 @@ func TestRequestsOfTheGuideAreThoseOfTheReference(t *testing.T) {
 		return string(raw)
 	}
 	reference := read("docs/reference/requests.md")
-	shown := regexp.MustCompile(`(?s)<!-- sent (\S+) -->\n\n(.*?)\n<!-- end -->`).FindAllStringSubmatch(read("docs/requests.md"), -1)
+	shown := regexp.MustCompile(`(?s)<!-- sent (\S+) -->\n\n(.*?)\n<!-- end -->`).FindAllStringSubmatch(
+		read("docs/requests.md"), -1)
 	if len(shown) == 0 {
 		t.Fatal("docs/requests.md shows no request")
 	}

@@ -135,7 +135,8 @@ func runJavaScript(t *testing.T, w *world, b block) {
 	h := newHome(t, w)
 	h.serve(t)
 	dir := t.TempDir()
-	if err := os.Symlink(filepath.Join(w.sdks, "node", "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+	if err := os.Symlink(filepath.Join(w.sdks, "node", "node_modules"),
+		filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "block.mjs"), h.local(b.text), 0o644)
@@ -151,7 +152,9 @@ func runPowerShell(t *testing.T, w *world, b block) {
 	}
 	script := filepath.Join(t.TempDir(), "block.ps1")
 	write(t, script, b.text, 0o644)
-	newHome(t, w).run(t, pwsh, "-NoProfile", "-Command", "$e = $null; [void][System.Management.Automation.Language.Parser]::ParseFile('"+script+"', [ref]$null, [ref]$e); if ($e) { $e; exit 1 }")
+	newHome(t, w).run(t, pwsh, "-NoProfile", "-Command",
+		"$e = $null; [void][System.Management.Automation.Language.Parser]::ParseFile('"+script+
+			"', [ref]$null, [ref]$e); if ($e) { $e; exit 1 }")
 }
 
 // loadSettings loads a file of settings.
@@ -216,7 +219,8 @@ func (h *home) run(t *testing.T, name string, args ...string) {
 // goes elsewhere.
 func TestABlockEndsWithTheLastOfItsProcesses(t *testing.T) {
 	h := &home{world: &world{}, dir: t.TempDir(), work: t.TempDir()}
-	h.run(t, "sh", "-c", `(trap 'sleep 0.1; echo > ended; exit' TERM; echo > ready; while :; do sleep 0.01; done) >/dev/null 2>&1 &
+	h.run(t, "sh", "-c",
+		`(trap 'sleep 0.1; echo > ended; exit' TERM; echo > ready; while :; do sleep 0.01; done) >/dev/null 2>&1 &
 		while [ ! -e ready ]; do sleep 0.01; done`)
 	if _, err := os.Stat(filepath.Join(h.work, "ended")); err != nil {
 		t.Error(err)

@@ -58,15 +58,17 @@ func codex(args []string) error {
 	}
 	return call("-c openai_base_url=…", base, "/responses", map[string]any{
 		"model": "gpt-5-codex", "instructions": "You are Codex.", "stream": true, "store": false,
-		"input": []any{map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": "Hello"}}}},
+		"input": []any{map[string]any{"type": "message", "role": "user",
+			"content": []any{map[string]any{"type": "input_text", "text": "Hello"}}}},
 	})
 }
 
 // litellm makes a call as aider and programs with an SDK do.
 func litellm([]string) error {
-	return call("OPENAI_API_BASE, OPENAI_BASE_URL", cmp.Or(os.Getenv("OPENAI_API_BASE"), os.Getenv("OPENAI_BASE_URL")), "/chat/completions", map[string]any{
-		"model": "gpt-4o", "messages": []any{map[string]any{"role": "user", "content": "Hello"}},
-	})
+	return call("OPENAI_API_BASE, OPENAI_BASE_URL", cmp.Or(os.Getenv("OPENAI_API_BASE"), os.Getenv("OPENAI_BASE_URL")),
+		"/chat/completions", map[string]any{
+			"model": "gpt-4o", "messages": []any{map[string]any{"role": "user", "content": "Hello"}},
+		})
 }
 
 // call makes one call, which has to go through Oriel and be answered. As SDKs do, it tries

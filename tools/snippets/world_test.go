@@ -108,7 +108,8 @@ func used(t *testing.T, w *world) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req, err := http.NewRequest("POST", fmt.Sprintf("http://127.0.0.1:%d/v1/messages", h.port), bytes.NewReader(body))
+		req, err := http.NewRequest("POST", fmt.Sprintf("http://127.0.0.1:%d/v1/messages", h.port),
+			bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +229,8 @@ func (h *home) scripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			write(t, filepath.Join(h.work, rel), fmt.Sprintf("#!/bin/sh\ntest -x %[1]q && bash -n %[1]q\n", path), 0o755)
+			write(t, filepath.Join(h.work, rel), fmt.Sprintf("#!/bin/sh\ntest -x %[1]q && bash -n %[1]q\n", path),
+				0o755)
 		}
 	}
 }
@@ -260,8 +262,10 @@ func (h *home) archive(t *testing.T) {
 func (h *home) environ() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return strings.HasPrefix(name, "ORIEL_") || strings.HasPrefix(name, "XDG_") || strings.HasPrefix(name, "OPENAI_") ||
-			strings.HasPrefix(name, "ANTHROPIC_") || strings.HasSuffix(strings.ToUpper(name), "_PROXY") || name == "CODEX_HOME"
+		return strings.HasPrefix(name, "ORIEL_") || strings.HasPrefix(name, "XDG_") ||
+			strings.HasPrefix(name, "OPENAI_") ||
+			strings.HasPrefix(name, "ANTHROPIC_") || strings.HasSuffix(strings.ToUpper(name), "_PROXY") ||
+			name == "CODEX_HOME"
 	})
 	return append(append(env, h.caches...),
 		"HOME="+h.dir, "TMPDIR="+h.work, "PATH="+h.bin+":"+os.Getenv("PATH"), "REPOSITORY="+h.repo,

@@ -56,11 +56,14 @@ func TestClaudeCodeBodiesAreWhatTheAgentSends(t *testing.T) {
 		{"m1", "claude-a", "[" + listFiles + "]", bothCalls, Usage{10, 100, 5, 30}, 0},
 		{"m2", "claude-a", "[" + listFiles + "," + bothCalls + "," + bothResults + "]", done, Usage{3, 0, 0, 4}, 0},
 		// A reply of nothing but thinking was broken off and is not sent again.
-		{"m3", "claude-b", "[" + listFiles + "," + bothCalls + "," + bothResults + "," + done + `,{"role":"user","content":"Go on"}]`, "", Usage{}, 0},
+		{"m3", "claude-b", "[" + listFiles + "," + bothCalls + "," + bothResults + "," + done +
+			`,{"role":"user","content":"Go on"}]`, "", Usage{}, 0},
 		// The person went back to before that and said something else.
-		{"m4", "claude-b", "[" + listFiles + "," + bothCalls + "," + bothResults + "," + done + `,{"role":"user","content":"Go back and stop"}]`,
+		{"m4", "claude-b", "[" + listFiles + "," + bothCalls + "," + bothResults + "," + done +
+			`,{"role":"user","content":"Go back and stop"}]`,
 			`{"role":"assistant","content":[{"type":"text","text":"Stopped."}]}`, Usage{}, 0},
-		{"m5", "claude-b", `[{"role":"user","content":"The summary"}]`, `{"role":"assistant","content":[{"type":"text","text":"I see."}]}`, Usage{}, 1},
+		{"m5", "claude-b", `[{"role":"user","content":"The summary"}]`,
+			`{"role":"assistant","content":[{"type":"text","text":"I see."}]}`, Usage{}, 1},
 	}
 	var got []call
 	for r := range s.Requests() {

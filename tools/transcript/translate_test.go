@@ -97,7 +97,8 @@ func TestChatHasCallsResultsPicturesAndReasoning(t *testing.T) {
 	}
 	for r := range items.Requests() {
 		got := history(t, r.Body)
-		for _, part := range []string{`"type":"reasoning","id":"rs_`, `"type":"function_call","id":"fc_`, `"type":"input_image","image_url":"data:`, `"type":"function_call_output","call_id":"t1"`} {
+		for _, part := range []string{`"type":"reasoning","id":"rs_`, `"type":"function_call","id":"fc_`,
+			`"type":"input_image","image_url":"data:`, `"type":"function_call_output","call_id":"t1"`} {
 			if !strings.Contains(got, part) {
 				t.Errorf("no %s in %s", part, got)
 			}

@@ -21,9 +21,12 @@ func benchTexts(b *testing.B) map[string]string {
 	word := func() string { return common[zipf.Uint64()] }
 	var prose, code, mixed strings.Builder
 	for range 50_000 {
-		prose.WriteString(word() + []string{" ", " ", " ", " ", " ", " ", ", ", "ing ", ". The ", "\n"}[random.IntN(10)])
-		code.WriteString(word() + []string{" ", ".", "(", ") ", " := ", "_", "[", "]\n\t", "Str", ", &"}[random.IntN(10)])
-		mixed.WriteString(word() + []string{" größe ", "é ", " и ", "漢字", "한국어 ", "हिन्दी ", "，", "👩‍💻", "ing ", " "}[random.IntN(10)])
+		prose.WriteString(word() + []string{" ", " ", " ", " ", " ", " ", ", ", "ing ", ". The ",
+			"\n"}[random.IntN(10)])
+		code.WriteString(word() + []string{" ", ".", "(", ") ", " := ", "_", "[", "]\n\t", "Str",
+			", &"}[random.IntN(10)])
+		mixed.WriteString(word() + []string{" größe ", "é ", " и ", "漢字", "한국어 ", "हिन्दी ", "，", "👩‍💻", "ing ",
+			" "}[random.IntN(10)])
 	}
 	return map[string]string{"prose": prose.String(), "code": code.String(), "mixed": mixed.String()}
 }

@@ -58,9 +58,11 @@ func TestNewRefusesWhatIsNoVocabulary(t *testing.T) {
 		{"no end", "[UNK]\n[CLS]\na\n", "no piece [SEP]"},
 		{"part of a special", "[UNK]\n[CLS\n[SEP]\n", "no piece [CLS]"},
 		{"doubled", "[UNK]\n[CLS]\n[SEP]\nab\nb\nab\n", `lines 4 and 6 of the vocabulary are the same piece, "ab"`},
-		{"doubled continuation", "##a\n[UNK]\n[CLS]\n[SEP]\n##a\n", `lines 1 and 5 of the vocabulary are the same piece, "a"`},
+		{"doubled continuation", "##a\n[UNK]\n[CLS]\n[SEP]\n##a\n",
+			`lines 1 and 5 of the vocabulary are the same piece, "a"`},
 		{"empty line", "[UNK]\n\n[CLS]\n[SEP]\n", "line 2 of the vocabulary is empty"},
-		{"longer than any word", "[UNK]\n[CLS]\n[SEP]\n" + strings.Repeat("a", 500) + "\n", "line 4 of the vocabulary is longer"},
+		{"longer than any word", "[UNK]\n[CLS]\n[SEP]\n" + strings.Repeat("a", 500) + "\n",
+			"line 4 of the vocabulary is longer"},
 		{"not text", "[UNK]\n[CLS]\n[SEP]\n\xff\n", "not UTF-8"},
 		{"mark out of order", "[UNK]\n[CLS]\n[SEP]\n##\u302e\n", "line 4 of the vocabulary"},
 	} {

@@ -21,10 +21,12 @@ func get(t *testing.T, method, path string, header ...string) *httptest.Response
 }
 
 func TestEveryAnswerForbidsInlineScriptsAndOtherOrigins(t *testing.T) {
-	for _, path := range []string{"/oriel", "/oriel/", "/oriel/ui/main.js", "/oriel/ui/oriel.css", "/oriel/ui/icon.svg", "/oriel/none", "/oriel/../site/index.html"} {
+	for _, path := range []string{"/oriel", "/oriel/", "/oriel/ui/main.js", "/oriel/ui/oriel.css", "/oriel/ui/icon.svg",
+		"/oriel/none", "/oriel/../site/index.html"} {
 		w := get(t, "GET", path)
 		csp := w.Header().Get("Content-Security-Policy")
-		for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'"} {
+		for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'",
+			"require-trusted-types-for 'script'", "trusted-types 'none'"} {
 			if !strings.Contains(csp, want) {
 				t.Errorf("%s: the policy %q has no %q", path, csp, want)
 			}
@@ -39,12 +41,14 @@ func TestEveryAnswerForbidsInlineScriptsAndOtherOrigins(t *testing.T) {
 }
 
 func TestFilesHaveTheirTypesAndAreAskedForAgain(t *testing.T) {
-	for path, kind := range map[string]string{"/oriel/": "text/html", "/oriel/ui/main.js": "text/javascript", "/oriel/ui/oriel.css": "text/css", "/oriel/ui/icon.svg": "image/svg+xml"} {
+	for path, kind := range map[string]string{"/oriel/": "text/html", "/oriel/ui/main.js": "text/javascript",
+		"/oriel/ui/oriel.css": "text/css", "/oriel/ui/icon.svg": "image/svg+xml"} {
 		w := get(t, "GET", path)
 		if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), kind) || w.Body.Len() == 0 {
 			t.Errorf("%s: %d %s", path, w.Code, w.Header().Get("Content-Type"))
 		}
-		if again := get(t, "GET", path, "If-None-Match", w.Header().Get("Etag")); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+		if again := get(t, "GET", path, "If-None-Match",
+			w.Header().Get("Etag")); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
 			t.Errorf("%s again: %d", path, again.Code)
 		}
 	}

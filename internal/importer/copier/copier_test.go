@@ -41,7 +41,8 @@ func database(t *testing.T) timeline.Whole {
 }
 
 func form(text, raw string, i int) timeline.Message {
-	return timeline.Message{Identity: timeline.HashOf([]byte(text)), Raw: []byte(raw), Format: "item", Role: "user", Ref: fmt.Sprint("r", i), Time: noon.Add(time.Duration(i) * time.Second)}
+	return timeline.Message{Identity: timeline.HashOf([]byte(text)), Raw: []byte(raw), Format: "item", Role: "user",
+		Ref: fmt.Sprint("r", i), Time: noon.Add(time.Duration(i) * time.Second)}
 }
 
 // fill makes a history of everything that a store keeps: branches, forms, records with
@@ -65,24 +66,34 @@ func fill(t *testing.T, s timeline.Store) {
 			long = append(long, form(fmt.Sprint(tenant, i), fmt.Sprintf("{%q:%d}", tenant, i), i))
 		}
 		a := apply(tenant, timeline.Change{Conversation: "long", Messages: long, Began: noon, Project: "p"})
-		b := apply(tenant, timeline.Change{Conversation: "long", At: a.Places[299], Messages: []timeline.Message{form("other", "another way", 1), form("2", "two", 2)}})
-		c := apply(tenant, timeline.Change{Conversation: "short", At: a.Places[9], Messages: []timeline.Message{form("s", "short", 1)}, Continues: "long"})
+		b := apply(tenant, timeline.Change{Conversation: "long", At: a.Places[299],
+			Messages: []timeline.Message{form("other", "another way", 1), form("2", "two", 2)}})
+		c := apply(tenant, timeline.Change{Conversation: "short", At: a.Places[9],
+			Messages: []timeline.Message{form("s", "short", 1)}, Continues: "long"})
 		for i := range 3 {
-			apply(tenant, timeline.Change{Conversation: "long", Stay: true, At: a.Places[4], Messages: []timeline.Message{form(fmt.Sprint(tenant, 5), fmt.Sprint("form ", i), 9)}})
+			apply(tenant, timeline.Change{Conversation: "long", Stay: true, At: a.Places[4],
+				Messages: []timeline.Message{form(fmt.Sprint(tenant, 5), fmt.Sprint("form ", i), 9)}})
 		}
 		for i := range 100 {
-			apply(tenant, timeline.Change{Conversation: "long", Stay: true, Contents: [][]byte{[]byte("system prompt"), fmt.Append(nil, "field ", i)},
-				Put: []timeline.Record{{Kind: "call", Key: fmt.Sprint(i), At: b.Head, Data: fmt.Append(nil, i), Time: noon,
-					Contents: []timeline.Hash{timeline.HashOf([]byte("system prompt")), timeline.HashOf(fmt.Append(nil, "field ", i))}}}})
+			apply(tenant, timeline.Change{Conversation: "long", Stay: true,
+				Contents: [][]byte{[]byte("system prompt"), fmt.Append(nil, "field ", i)},
+				Put: []timeline.Record{{Kind: "call", Key: fmt.Sprint(i), At: b.Head, Data: fmt.Append(nil, i),
+					Time: noon,
+					Contents: []timeline.Hash{timeline.HashOf([]byte("system prompt")),
+						timeline.HashOf(fmt.Append(nil, "field ", i))}}}})
 		}
-		apply(tenant, timeline.Change{Conversation: "short", Stay: true, Put: []timeline.Record{{Kind: "pin", Key: "1", At: c.Places[0]}, {Kind: "x", Key: "2"}}})
+		apply(tenant, timeline.Change{Conversation: "short", Stay: true,
+			Put: []timeline.Record{{Kind: "pin", Key: "1", At: c.Places[0]}, {Kind: "x", Key: "2"}}})
 		apply(tenant, timeline.Change{Conversation: "empty"})
-		if err := s.KeepDerived(ctx, tenant, "vector/x", []timeline.Derived{{Content: timeline.HashOf(long[7].Raw), Data: []byte("v")}, {Content: timeline.HashOf([]byte("form 1")), Data: []byte("w")}}); err != nil {
+		if err := s.KeepDerived(ctx, tenant, "vector/x",
+			[]timeline.Derived{{Content: timeline.HashOf(long[7].Raw), Data: []byte("v")},
+				{Content: timeline.HashOf([]byte("form 1")), Data: []byte("w")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, tenant := range []string{"a", "b"} {
-		if err := s.AddToken(ctx, timeline.Token{Hash: timeline.HashToken(tenant), Tenant: tenant, Role: timeline.RoleCall, Created: noon}); err != nil {
+		if err := s.AddToken(ctx, timeline.Token{Hash: timeline.HashToken(tenant), Tenant: tenant,
+			Role: timeline.RoleCall, Created: noon}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,8 +185,10 @@ func TestAnInterruptedCopyGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := from.Apply(ctx, "team", timeline.Change{Conversation: "short", At: c.Head, Messages: []timeline.Message{form("more", "more", 5)}, Now: noon.Add(2 * time.Hour),
-		Drop: []timeline.Key{{Kind: "pin", Key: "1"}}, Put: []timeline.Record{{Kind: "x", Key: "2", Data: []byte("changed")}}}); err != nil {
+	if _, err := from.Apply(ctx, "team", timeline.Change{Conversation: "short", At: c.Head,
+		Messages: []timeline.Message{form("more", "more", 5)}, Now: noon.Add(2 * time.Hour),
+		Drop: []timeline.Key{{Kind: "pin", Key: "1"}},
+		Put:  []timeline.Record{{Kind: "x", Key: "2", Data: []byte("changed")}}}); err != nil {
 		t.Fatal(err)
 	}
 	if d := differences(t, from, to); len(d) == 0 {
@@ -197,14 +210,16 @@ func TestACopyDoesNotTouchWhatWentOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := to.Apply(ctx, "local", timeline.Change{Conversation: "short", At: c.Head, Messages: []timeline.Message{form("new", "new", 1)}, Now: noon.Add(5 * time.Hour)}); err != nil {
+	if _, err := to.Apply(ctx, "local", timeline.Change{Conversation: "short", At: c.Head,
+		Messages: []timeline.Message{form("new", "new", 1)}, Now: noon.Add(5 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := copier.Copy(ctx, from, to, copier.Options{}); !errors.Is(err, copier.ErrAhead) {
 		t.Error(err)
 	}
 	other := folder(t)
-	if _, err := other.Apply(ctx, "local", timeline.Change{Conversation: "long", Messages: []timeline.Message{form("x", "x", 1)}, Now: noon.Add(time.Minute)}); err != nil {
+	if _, err := other.Apply(ctx, "local", timeline.Change{Conversation: "long",
+		Messages: []timeline.Message{form("x", "x", 1)}, Now: noon.Add(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := copier.Copy(ctx, from, other, copier.Options{}); !errors.Is(err, copier.ErrOther) {

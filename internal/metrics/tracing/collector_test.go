@@ -86,7 +86,8 @@ func readSpan(t *testing.T, b []byte) *span {
 	f := fields(t, b)
 	s := &span{
 		name: string(f[5][0].bytes), trace: hex.EncodeToString(f[1][0].bytes), id: hex.EncodeToString(f[2][0].bytes),
-		kind: f[6][0].number, start: f[7][0].number, end: f[8][0].number, attributes: attributesOf(t, f[9]), events: map[string]map[string]any{},
+		kind: f[6][0].number, start: f[7][0].number, end: f[8][0].number, attributes: attributesOf(t, f[9]),
+		events: map[string]map[string]any{},
 	}
 	if len(f[4]) > 0 {
 		s.parent = hex.EncodeToString(f[4][0].bytes)

@@ -121,7 +121,8 @@ func TestSpansOfProxiedCalls(t *testing.T) {
 	t.Setenv("OTEL_SERVICE_NAME", "my-oriel")
 	d := open(t, func(r *fakemodel.Request) fakemodel.Answer {
 		if len(r.Data()) > 60_000 {
-			return fakemodel.Answer{Status: http.StatusBadRequest, Error: "prompt is too long: 30000 tokens > 12000 maximum"}
+			return fakemodel.Answer{Status: http.StatusBadRequest,
+				Error: "prompt is too long: 30000 tokens > 12000 maximum"}
 		}
 		return fakemodel.Answer{Text: secretWord, Input: 100, CacheRead: 800, CacheWrite: 40, Output: 5}
 	})
@@ -129,13 +130,16 @@ func TestSpansOfProxiedCalls(t *testing.T) {
 	history := `{"role":"user","content":"` + secretWord + `"}`
 	long := strings.Repeat(secretWord+" ", 2000)
 	for i := range 7 {
-		body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":100,"stream":%v,"messages":[%s]}`, i%2 == 1, history)
-		d.send(t, "/v1/messages", body, "Traceparent", "00-"+traceID+"-"+parent+"-01", "Tracestate", "vendor=x", "X-Api-Key", "sk-ant-"+secretWord)
+		body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":100,"stream":%v,"messages":[%s]}`, i%2 == 1,
+			history)
+		d.send(t, "/v1/messages", body, "Traceparent", "00-"+traceID+"-"+parent+"-01", "Tracestate", "vendor=x",
+			"X-Api-Key", "sk-ant-"+secretWord)
 		history += `,{"role":"assistant","content":"` + secretWord + `"},{"role":"user","content":"` + long + `"}`
 	}
 	d.flush(t)
 	spans, resource := out.received(t)
-	if resource["service.name"] != "my-oriel" || resource["service.version"] != "v1" || out.header.Get("X-Key") != "a b" {
+	if resource["service.name"] != "my-oriel" || resource["service.version"] != "v1" ||
+		out.header.Get("X-Key") != "a b" {
 		t.Errorf("%v, %v", resource, out.header)
 	}
 	for _, body := range out.bodies {
@@ -155,7 +159,9 @@ func TestSpansOfProxiedCalls(t *testing.T) {
 		switch {
 		case s.kind == 2:
 			servers++
-			if s.parent != parent || s.name != "POST /v1/messages" || s.attributes["http.response.status_code"] != int64(200) || s.attributes["oriel.tokens.before"] == int64(0) || s.attributes["oriel.action"] == nil {
+			if s.parent != parent || s.name != "POST /v1/messages" ||
+				s.attributes["http.response.status_code"] != int64(200) ||
+				s.attributes["oriel.tokens.before"] == int64(0) || s.attributes["oriel.action"] == nil {
 				t.Errorf("%+v", s)
 			}
 			if cut := s.events["oriel.truncation"]; cut != nil {
@@ -177,8 +183,12 @@ func TestSpansOfProxiedCalls(t *testing.T) {
 				streams++
 			}
 			for name, want := range map[string]any{
-				"gen_ai.operation.name": "chat", "gen_ai.provider.name": "anthropic", "gen_ai.request.model": "claude-sonnet-4-5", "gen_ai.usage.input_tokens": int64(940), "gen_ai.usage.output_tokens": int64(5),
-				"gen_ai.usage.cache_read.input_tokens": int64(800), "gen_ai.usage.cache_creation.input_tokens": int64(40), "server.address": "127.0.0.1", "http.response.status_code": int64(200),
+				"gen_ai.operation.name": "chat", "gen_ai.provider.name": "anthropic",
+				"gen_ai.request.model": "claude-sonnet-4-5", "gen_ai.usage.input_tokens": int64(940),
+				"gen_ai.usage.output_tokens":               int64(5),
+				"gen_ai.usage.cache_read.input_tokens":     int64(800),
+				"gen_ai.usage.cache_creation.input_tokens": int64(40), "server.address": "127.0.0.1",
+				"http.response.status_code": int64(200),
 			} {
 				if s.attributes[name] != want {
 					t.Errorf("%s is %v, want %v", name, s.attributes[name], want)
@@ -205,7 +215,8 @@ func TestSpansOfProxiedCalls(t *testing.T) {
 	// What the provider got continues the trace in a client span.
 	for _, h := range d.got {
 		parts := strings.Split(h.Get("Traceparent"), "-")
-		if len(parts) != 4 || parts[1] != traceID || byID[parts[2]] == nil || byID[parts[2]].kind != 3 || h.Get("Tracestate") != "vendor=x" {
+		if len(parts) != 4 || parts[1] != traceID || byID[parts[2]] == nil || byID[parts[2]].kind != 3 ||
+			h.Get("Tracestate") != "vendor=x" {
 			t.Errorf("the provider got %q, %q", h.Get("Traceparent"), h.Get("Tracestate"))
 		}
 	}
@@ -249,14 +260,17 @@ func TestNothingIsTracedUnlessAskedFor(t *testing.T) {
 
 func TestMistakesInVariablesAreNamed(t *testing.T) {
 	for name, value := range map[string]string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_TRACES_EXPORTER": "zipkin", "OTEL_EXPORTER_OTLP_TIMEOUT": "soon",
-		"OTEL_EXPORTER_OTLP_COMPRESSION": "zip", "OTEL_EXPORTER_OTLP_HEADERS": "secret-without-a-name", "OTEL_EXPORTER_OTLP_CERTIFICATE": os.DevNull,
+		"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+		"OTEL_TRACES_EXPORTER": "zipkin", "OTEL_EXPORTER_OTLP_TIMEOUT": "soon",
+		"OTEL_EXPORTER_OTLP_COMPRESSION": "zip", "OTEL_EXPORTER_OTLP_HEADERS": "secret-without-a-name",
+		"OTEL_EXPORTER_OTLP_CERTIFICATE": os.DevNull,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 			t.Setenv(name, value)
 			tracer, err := tracing.FromEnv("v1", slog.Default())
-			if tracer != nil || err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "secret") {
+			if tracer != nil || err == nil || !strings.Contains(err.Error(), name) ||
+				strings.Contains(err.Error(), "secret") {
 				t.Errorf("%v, %v", tracer, err)
 			}
 		})
@@ -278,7 +292,8 @@ func TestADeadCollectorCostsCallsNothing(t *testing.T) {
 	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4")
 	d := open(t, func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Well.", Input: 1} })
 	for i := range 20 { // more spans than the queue holds, while an export hangs for ten minutes
-		d.send(t, "/v1/chat/completions", fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":"Hello %d."}]}`, i))
+		d.send(t, "/v1/chat/completions",
+			fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":"Hello %d."}]}`, i))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()

@@ -37,7 +37,8 @@ func (s *store) Token(ctx context.Context, hash timeline.TokenHash) (timeline.To
 func (s *store) add(t *testing.T, expires time.Time) timeline.TokenHash {
 	t.Helper()
 	hash := timeline.HashToken(access.NewToken())
-	if err := s.AddToken(t.Context(), timeline.Token{Hash: hash, Tenant: "ann", Role: timeline.RoleCall, Created: time.Now(), Expires: expires}); err != nil {
+	if err := s.AddToken(t.Context(), timeline.Token{Hash: hash, Tenant: "ann", Role: timeline.RoleCall,
+		Created: time.Now(), Expires: expires}); err != nil {
 		t.Fatal(err)
 	}
 	return hash
@@ -45,7 +46,8 @@ func (s *store) add(t *testing.T, expires time.Time) timeline.TokenHash {
 
 func expect(t *testing.T, tokens *access.Tokens, hash timeline.TokenHash, want error) {
 	t.Helper()
-	if got, err := tokens.Find(t.Context(), hash); !errors.Is(err, want) || want == nil && (err != nil || got.Tenant != "ann") {
+	if got, err := tokens.Find(t.Context(), hash); !errors.Is(err, want) ||
+		want == nil && (err != nil || got.Tenant != "ann") {
 		t.Errorf("%+v, %v, want %v", got, err, want)
 	}
 }
@@ -100,7 +102,8 @@ func TestUnknownTokensAreRememberedWithinABoundAndFoundOnceTheyAreAdded(t *testi
 		if n := access.RememberedForTest(tokens); n > 1024 {
 			t.Errorf("%d are remembered", n)
 		}
-		if err := s.AddToken(t.Context(), timeline.Token{Hash: hash, Tenant: "ann", Role: timeline.RoleRead, Created: time.Now()}); err != nil {
+		if err := s.AddToken(t.Context(), timeline.Token{Hash: hash, Tenant: "ann", Role: timeline.RoleRead,
+			Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(access.Lifetime)

@@ -25,7 +25,8 @@ type provider struct{}
 func (provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, err := io.Copy(io.Discard, r.Body)
 	answer := `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Noted."}],"stop_reason":"end_turn","usage":{"input_tokens":100,"cache_read_input_tokens":23,"output_tokens":5}}`
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(answer)), Request: r}, err
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(answer)), Request: r}, err
 }
 
 // record sends bodies as one conversation, within a budget if it is not 0, and returns the
@@ -39,7 +40,8 @@ func record(t *testing.T, budget int, bodies ...string) (timeline.Store, []strin
 	}
 	client := &http.Client{Transport: e.Transport(provider{})}
 	for _, body := range bodies {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://provider/v1/messages", strings.NewReader(body))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://provider/v1/messages",
+			strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,10 +89,12 @@ const memories = `<system-reminder>\nAs you answer the user's questions, you can
 // agent is a request of a coding agent: a part of each kind.
 func agent(tools string) string {
 	return `{"model":"claude-opus-4-1","max_tokens":1000,"system":[{"type":"text","text":"You are a coding agent. Be brief and exact."}],"tools":[` + tools + `],"messages":[
-{"role":"user","content":[{"type":"text","text":"` + memories + `"},{"type":"text","text":"Why does the checkout fail? <system-reminder>Plan mode is off.</system-reminder>"}]},
+{"role":"user","content":[{"type":"text","text":"` + memories +
+		`"},{"type":"text","text":"Why does the checkout fail? <system-reminder>Plan mode is off.</system-reminder>"}]},
 {"role":"system","content":"Skills: none."},
 {"role":"assistant","content":[{"type":"thinking","thinking":"I look at the files first.","signature":"c2ln"},{"type":"text","text":"Let me look."},{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls -la"}}]},
-{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"` + strings.Repeat("a file and another file ", 40) + `"},{"type":"tool_result","tool_use_id":"t2","content":"an orphan"}]},
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"` + strings.Repeat(
+		"a file and another file ", 40) + `"},{"type":"tool_result","tool_use_id":"t2","content":"an orphan"}]},
 {"role":"assistant","content":[{"type":"tool_use","id":"t3","name":"mcp__github__search","input":{"q":"checkout"}}]},
 {"role":"user","content":[{"type":"tool_result","tool_use_id":"t3","content":[{"type":"text","text":"nothing was found"}]}]}]}`
 }
@@ -113,22 +117,26 @@ func TestTheWindowOfAnAgent(t *testing.T) {
 		}
 	}
 	want := []string{
-		"system", "tools github", "tools", "memory /src/shop/CLAUDE.md", "memory /home/ann/.claude/CLAUDE.md", "agent", "people", "model", "thinking",
-		"calls mcp__github__search", "calls Bash", "results Bash", "results mcp__github__search", "results", "overhead", "free",
+		"system", "tools github", "tools", "memory /src/shop/CLAUDE.md", "memory /home/ann/.claude/CLAUDE.md", "agent",
+		"people", "model", "thinking",
+		"calls mcp__github__search", "calls Bash", "results Bash", "results mcp__github__search", "results", "overhead",
+		"free",
 	}
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if w.Number != 1 || w.Model != "claude-opus-4-1" || w.Window != 200_000 || w.Reported != 123 || w.LeftOut != 0 || w.Limit == 0 || w.Time.IsZero() {
+	if w.Number != 1 || w.Model != "claude-opus-4-1" || w.Window != 200_000 || w.Reported != 123 || w.LeftOut != 0 ||
+		w.Limit == 0 || w.Time.IsZero() {
 		t.Errorf("%+v", w)
 	}
 	if top := w.Largest[0]; len(w.Largest) != 10 || w.Largest[1].Tokens > top.Tokens {
 		t.Errorf("%+v", w.Largest)
 	}
 	for _, thing := range w.Largest {
-		if thing.Kind == composition.Results && thing.Name == "Bash" && (thing.ID != 4 || !strings.HasPrefix(thing.Text, "a file and")) {
+		if thing.Kind == composition.Results && thing.Name == "Bash" && (thing.ID != 4 ||
+			!strings.HasPrefix(thing.Text, "a file and")) {
 			t.Errorf("%+v", thing)
 		}
 	}
@@ -155,7 +163,8 @@ func TestCalibrationEmptiesNoRow(t *testing.T) {
 		for x := 10_000; x < 70_000; x += 1000 {
 			learnt.Observe(token.LearntKey(timeline.Local, "claude-opus-4-1"), x, x-offset)
 		}
-		w, err := composition.Read(t.Context(), store, timeline.Local, "talk", keys[0], composition.Options{Calibration: &learnt})
+		w, err := composition.Read(t.Context(), store, timeline.Local, "talk", keys[0],
+			composition.Options{Calibration: &learnt})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,8 +175,10 @@ func TestCalibrationEmptiesNoRow(t *testing.T) {
 }
 
 func TestUnusedToolsAreThoseOfAllCalls(t *testing.T) {
-	store, keys := record(t, 0, agent(bash+","+search+","+issue), strings.Replace(agent(""), `"tools":[],`, "", 1), agent(bash+","+edit+","+search+","+issue))
-	if w := read(t, store, keys[2]); unusedNames(w) != "mcp__github__create_issue" || w.UnusedCalls != 2 || w.Number != 3 {
+	store, keys := record(t, 0, agent(bash+","+search+","+issue), strings.Replace(agent(""), `"tools":[],`, "", 1),
+		agent(bash+","+edit+","+search+","+issue))
+	if w := read(t, store, keys[2]); unusedNames(w) != "mcp__github__create_issue" || w.UnusedCalls != 2 ||
+		w.Number != 3 {
 		t.Errorf("%+v in %d calls", w.Unused, w.UnusedCalls)
 	}
 	if w := read(t, store, keys[1]); len(w.Unused) != 0 {
@@ -209,14 +220,16 @@ func TestTheWindowAfterACut(t *testing.T) {
 	if newest != 59 {
 		t.Errorf("the newest message is %d", newest)
 	}
-	if _, err := composition.Read(t.Context(), store, timeline.Local, "talk", "nonsense", composition.Options{}); err == nil {
+	if _, err := composition.Read(t.Context(), store, timeline.Local, "talk", "nonsense",
+		composition.Options{}); err == nil {
 		t.Error("a call that there is not was read")
 	}
 }
 
 // Programs of others read these names.
 func TestTheNamesOfAWindow(t *testing.T) {
-	store, keys := record(t, 0, `{"model":"claude-opus-4-1","max_tokens":1000,"tools":[`+bash+`],"messages":[{"role":"user","content":"Hello"}]}`)
+	store, keys := record(t, 0, `{"model":"claude-opus-4-1","max_tokens":1000,"tools":[`+bash+
+		`],"messages":[{"role":"user","content":"Hello"}]}`)
 	w := read(t, store, keys[0])
 	data, err := json.Marshal(w)
 	if err != nil {
@@ -232,7 +245,8 @@ func TestTheNamesOfAWindow(t *testing.T) {
 		}
 	}
 	for field, want := range map[string]string{
-		"kinds": `[{"kind":"tools","count":1,"tokens":`, "largest": `[{"kind":"tools","name":"Bash","tokens":`, "unused": `[{"name":"Bash","tokens":`,
+		"kinds": `[{"kind":"tools","count":1,"tokens":`, "largest": `[{"kind":"tools","name":"Bash","tokens":`,
+		"unused": `[{"name":"Bash","tokens":`,
 	} {
 		if !bytes.HasPrefix(got[field], []byte(want)) {
 			t.Errorf("%s is %s", field, got[field])

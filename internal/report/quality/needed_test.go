@@ -26,11 +26,16 @@ func TestWhatIsNeededAgain(t *testing.T) {
 		name, history, view, reply string
 		want                       Measures
 	}{
-		{"an edit whose file is shown", body(readCall, readResult), body(readCall, readResult), editCall, Measures{Needed: 1}},
-		{"an edit whose file is masked", body(readCall, readResult), body(readCall, stub), editCall, Measures{Needed: 1, Missing: 1}},
-		{"an edit of lines that came back", body(readCall, readResult), body(readCall, stub, quoted), editCall, Measures{Needed: 1, Missing: 1, Back: 1}},
-		{"a read of an unchanged file", body(readCall, readResult), body(readCall, stub), readAgain, Measures{Needed: 1, Missing: 1, Again: 1}},
-		{"a read of a changed file", body(readCall, readResult, editCall, editResult), body(readCall, readResult, editCall, editResult), readAgain, Measures{Again: 1, Held: 1}},
+		{"an edit whose file is shown", body(readCall, readResult), body(readCall, readResult), editCall,
+			Measures{Needed: 1}},
+		{"an edit whose file is masked", body(readCall, readResult), body(readCall, stub), editCall,
+			Measures{Needed: 1, Missing: 1}},
+		{"an edit of lines that came back", body(readCall, readResult), body(readCall, stub, quoted), editCall,
+			Measures{Needed: 1, Missing: 1, Back: 1}},
+		{"a read of an unchanged file", body(readCall, readResult), body(readCall, stub), readAgain,
+			Measures{Needed: 1, Missing: 1, Again: 1}},
+		{"a read of a changed file", body(readCall, readResult, editCall, editResult),
+			body(readCall, readResult, editCall, editResult), readAgain, Measures{Again: 1, Held: 1}},
 		{"a file that nobody read", body(editCall, editResult), body(editCall, editResult), readAgain, Measures{}},
 	} {
 		reply, err := wire.ReadMessage(wire.Anthropic, []byte(c.reply))

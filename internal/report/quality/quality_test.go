@@ -29,7 +29,8 @@ func body(messages ...string) string {
 func said(role, text string) string { return fmt.Sprintf(`{"role":%q,"content":%q}`, role, text) }
 
 func called(id, name, args string) string {
-	return fmt.Sprintf(`{"role":"assistant","content":[{"type":"tool_use","id":%q,"name":%q,"input":%s}]}`, id, name, args)
+	return fmt.Sprintf(`{"role":"assistant","content":[{"type":"tool_use","id":%q,"name":%q,"input":%s}]}`, id, name,
+		args)
 }
 
 func returned(id, text string) string {
@@ -38,7 +39,8 @@ func returned(id, text string) string {
 
 // SPEC D10: a passage is used if the reply has words that only the passage brought.
 func TestRecalledPassagesThatAReplyUses(t *testing.T) {
-	recalled := "Which port was it?\n\n" + voice.RecalledTitle + "3 May 2026:\nuser> The harbour master wants port 8731\n> and the name Tromsdalen.\nassistant> I wrote the migration of May.\n" + "[Oriel: end of the quoted parts]"
+	recalled := "Which port was it?\n\n" + voice.RecalledTitle +
+		"3 May 2026:\nuser> The harbour master wants port 8731\n> and the name Tromsdalen.\nassistant> I wrote the migration of May.\n" + "[Oriel: end of the quoted parts]"
 	sent := read(t, body(said("user", "Begin with the harbour."), said("assistant", "Begun."), said("user", recalled)))
 	for _, c := range []struct {
 		reply string
@@ -68,8 +70,11 @@ func TestRecalledPassagesThatAReplyUses(t *testing.T) {
 // What a cut brought back beside its marker is counted for the call that brought it, and
 // not again for the next ones, in which it stands as well.
 func TestPassagesBesideAMarkerAreCountedOnce(t *testing.T) {
-	recalled := voice.RecalledTitle + "3 May 2026:\nuser> The harbour master wants port 8731.\n[Oriel: end of the quoted parts]"
-	first := fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":"Begin with the harbour."},{"type":"text","text":%q}]}`, recalled)
+	recalled := voice.RecalledTitle +
+		"3 May 2026:\nuser> The harbour master wants port 8731.\n[Oriel: end of the quoted parts]"
+	first := fmt.Sprintf(
+		`{"role":"user","content":[{"type":"text","text":"Begin with the harbour."},{"type":"text","text":%q}]}`,
+		recalled)
 	known, sent := map[string]bool{}, []string{first, said("assistant", "Begun."), said("user", "Go on.")}
 	for i, want := range []int{1, 0} {
 		b := read(t, body(sent...))
@@ -90,16 +95,26 @@ func TestRepeatedAndStaleText(t *testing.T) {
 		repeated, stale int
 	}{
 		{"nothing", []string{said("user", "Go."), called("1", "Read", `{"file_path":"a"}`), returned("1", file)}, 0, 0},
-		{"the same twice", []string{said("user", "Go."), called("1", "Read", `{"file_path":"a"}`), returned("1", file), called("2", "Read", `{"file_path":"a"}`), returned("2", file)}, len(file), len(file)},
-		{"short texts", []string{said("user", "Go."), said("assistant", "Done."), said("user", "Go."), said("assistant", "Done."), said("user", "Go.")}, 0, 0},
-		{"a file that was changed", []string{said("user", "Go."), called("1", "Read", `{"file_path":"a"}`), returned("1", file), called("2", "Edit", `{"file_path":"a","old_string":"x"}`), returned("2", "ok")}, 0, len(file)},
-		{"a change that failed", []string{said("user", "Go."), called("1", "Read", `{"file_path":"a"}`), returned("1", file), called("2", "Edit", `{"file_path":"a"}`), `{"role":"user","content":[{"type":"tool_result","tool_use_id":"2","is_error":true,"content":"no"}]}`}, 0, 0},
-		{"a command run again", []string{said("user", "Go."), called("1", "bash", `{"command":"ls"}`), returned("1", file), called("2", "bash", `{"command":"ls"}`), returned("2", other)}, 0, len(file)},
-		{"a file with the name of a command", []string{said("user", "Go."), called("1", "shell", `{"command":["a"]}`), returned("1", file), called("2", "read_file", `{"path":"a"}`), returned("2", other)}, 0, 0},
+		{"the same twice", []string{said("user", "Go."), called("1", "Read", `{"file_path":"a"}`), returned("1", file),
+			called("2", "Read", `{"file_path":"a"}`), returned("2", file)}, len(file), len(file)},
+		{"short texts", []string{said("user", "Go."), said("assistant", "Done."), said("user", "Go."),
+			said("assistant", "Done."), said("user", "Go.")}, 0, 0},
+		{"a file that was changed", []string{said("user", "Go."), called("1", "Read", `{"file_path":"a"}`),
+			returned("1", file), called("2", "Edit", `{"file_path":"a","old_string":"x"}`), returned("2", "ok")}, 0,
+			len(file)},
+		{"a change that failed", []string{said("user", "Go."), called("1", "Read", `{"file_path":"a"}`),
+			returned("1", file), called("2", "Edit", `{"file_path":"a"}`),
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"2","is_error":true,"content":"no"}]}`}, 0,
+			0},
+		{"a command run again", []string{said("user", "Go."), called("1", "bash", `{"command":"ls"}`),
+			returned("1", file), called("2", "bash", `{"command":"ls"}`), returned("2", other)}, 0, len(file)},
+		{"a file with the name of a command", []string{said("user", "Go."), called("1", "shell", `{"command":["a"]}`),
+			returned("1", file), called("2", "read_file", `{"path":"a"}`), returned("2", other)}, 0, 0},
 	} {
 		all, repeated, stale := fresh(read(t, body(c.messages...)).Messages)
 		if repeated != c.repeated || stale != c.stale || all < repeated || all < stale {
-			t.Errorf("%s: %d repeated, %d stale of %d, want %d and %d", c.name, repeated, stale, all, c.repeated, c.stale)
+			t.Errorf("%s: %d repeated, %d stale of %d, want %d and %d", c.name, repeated, stale, all, c.repeated,
+				c.stale)
 		}
 	}
 }
@@ -108,11 +123,14 @@ func TestRepeatedAndStaleText(t *testing.T) {
 func TestReadMeasuresARecordedHistory(t *testing.T) {
 	file := strings.Repeat("a line of the file that matters\n", 100)
 	reply := make(chan fakemodel.Answer, 1)
-	provider := httptest.NewServer(&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return <-reply }})
+	provider := httptest.NewServer(
+		&fakemodel.Server{Answer: func(*fakemodel.Request) fakemodel.Answer { return <-reply }})
 	defer provider.Close()
 	store := memory.New()
 	defer store.Close()
-	engine, err := oriel.Open(call.With(t.Context(), call.Inside{Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}}), oriel.Config{Store: store, NoEmbed: true})
+	engine, err := oriel.Open(call.With(t.Context(),
+		call.Inside{Waits: call.Waits{Store: time.Minute, Agree: time.Minute, Brief: time.Minute}}),
+		oriel.Config{Store: store, NoEmbed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +146,8 @@ func TestReadMeasuresARecordedHistory(t *testing.T) {
 		t.Helper()
 		reply <- a
 		list, _ := json.Marshal(history)
-		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, door.URL+"/v1/messages", strings.NewReader(`{"model":"claude-sonnet-4-5","max_tokens":100,"tools":[{"name":"Read","input_schema":{"type":"object"}}],"messages":`+string(list)+`}`))
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, door.URL+"/v1/messages",
+			strings.NewReader(`{"model":"claude-sonnet-4-5","max_tokens":100,"tools":[{"name":"Read","input_schema":{"type":"object"}}],"messages":`+string(list)+`}`))
 		r.Header.Set("X-Oriel-Budget", "3000")
 		res, err := http.DefaultClient.Do(r)
 		if err != nil {
@@ -153,11 +172,13 @@ func TestReadMeasuresARecordedHistory(t *testing.T) {
 		}
 	}
 	call := func(id, path string) fakemodel.Answer {
-		return fakemodel.Answer{ID: "msg_" + id, Input: 10, Calls: []fakemodel.Call{{ID: id, Name: "Read", Arguments: fmt.Sprintf(`{"file_path":%q}`, path)}}}
+		return fakemodel.Answer{ID: "msg_" + id, Input: 10,
+			Calls: []fakemodel.Call{{ID: id, Name: "Read", Arguments: fmt.Sprintf(`{"file_path":%q}`, path)}}}
 	}
 	step(call("r1", "a.go"), file)
 	for i := range 8 {
-		step(call(fmt.Sprintf("o%d", i), fmt.Sprintf("other%d.go", i)), strings.Repeat(fmt.Sprintf("line of other file %d\n", i), 100))
+		step(call(fmt.Sprintf("o%d", i), fmt.Sprintf("other%d.go", i)),
+			strings.Repeat(fmt.Sprintf("line of other file %d\n", i), 100))
 	}
 	step(call("r2", "a.go"), file)
 	step(call("r3", "b.go"), "nothing")
@@ -165,7 +186,9 @@ func TestReadMeasuresARecordedHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Calls != calls || r.Cut == 0 || r.Needed != 1 || r.Missing != 1 || r.Again != 1 || r.Held != 0 || r.Skipped != 0 || r.CameText <= r.Text || r.CameStale != len(file) || r.CameRepeated != len(file) || r.Stale != 0 {
+	if r.Calls != calls || r.Cut == 0 || r.Needed != 1 || r.Missing != 1 || r.Again != 1 || r.Held != 0 ||
+		r.Skipped != 0 || r.CameText <= r.Text || r.CameStale != len(file) || r.CameRepeated != len(file) ||
+		r.Stale != 0 {
 		t.Errorf("%+v", r)
 	}
 	none, err := Read(context.Background(), store, timeline.Local, Options{Since: time.Now().Add(time.Hour)})
@@ -222,8 +245,10 @@ func TestReadPassesOverWhatIsDeletedMeanwhile(t *testing.T) {
 		defer s.Close()
 		raw := []byte(said("user", "Mend it."))
 		_, err := s.Apply(t.Context(), timeline.Local, timeline.Change{Conversation: "a", Now: time.Now(),
-			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatAnthropic, Role: "user"}},
-			Put:      []timeline.Record{{Kind: "call", Key: "k", Data: []byte(`{"v":1,"began":"2026-11-14T23:30:00Z","model":"claude-opus-4-1","tokens":10}`)}}})
+			Messages: []timeline.Message{{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatAnthropic,
+				Role: "user"}},
+			Put: []timeline.Record{{Kind: "call", Key: "k",
+				Data: []byte(`{"v":1,"began":"2026-11-14T23:30:00Z","model":"claude-opus-4-1","tokens":10}`)}}})
 		if err != nil {
 			t.Fatal(err)
 		}

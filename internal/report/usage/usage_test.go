@@ -30,7 +30,8 @@ type history struct {
 func (h *history) call(conversation, project, began, fields string) {
 	h.t.Helper()
 	h.n++
-	h.put(conversation, project, timeline.Record{Kind: "call", Key: fmt.Sprint(h.n), Data: fmt.Appendf(nil, `{"v":1,"began":%q,%s}`, began, fields)}, began)
+	h.put(conversation, project, timeline.Record{Kind: "call", Key: fmt.Sprint(h.n),
+		Data: fmt.Appendf(nil, `{"v":1,"began":%q,%s}`, began, fields)}, began)
 }
 
 func (h *history) put(conversation, project string, r timeline.Record, now string) {
@@ -40,7 +41,9 @@ func (h *history) put(conversation, project string, r timeline.Record, now strin
 		h.t.Fatal(err)
 	}
 	r.Time = at
-	if _, err := h.store.Apply(context.Background(), timeline.Local, timeline.Change{Conversation: conversation, Project: project, Stay: true, Put: []timeline.Record{r}, Now: at}); err != nil {
+	if _, err := h.store.Apply(context.Background(), timeline.Local,
+		timeline.Change{Conversation: conversation, Project: project, Stay: true, Put: []timeline.Record{r},
+			Now: at}); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -56,14 +59,19 @@ func (h *history) read(o usage.Options) *usage.Report {
 
 func begin(t *testing.T) *history {
 	h := &history{t: t, store: memory.New()}
-	h.call("a", "/src/shop", "2026-11-14T23:30:00Z", `"model":"`+opus+`","tokens":1000,"usage":{"input":0,"cache_write":1000,"output":10}`)
-	h.call("a", "/src/shop", "2026-11-15T10:00:00Z", `"model":"`+opus+`","tokens":600,"came":2000,"plan":"p","usage":{"input":0,"cache_read":200,"cache_write":400,"output":10}`)
-	h.call("a", "/src/shop", "2026-11-15T10:01:00Z", `"model":"`+opus+`","tokens":700,"came":2100,"plan":"p","usage":{"input":0,"cache_read":600,"cache_write_1h":100,"output":10}`)
+	h.call("a", "/src/shop", "2026-11-14T23:30:00Z", `"model":"`+opus+
+		`","tokens":1000,"usage":{"input":0,"cache_write":1000,"output":10}`)
+	h.call("a", "/src/shop", "2026-11-15T10:00:00Z", `"model":"`+opus+
+		`","tokens":600,"came":2000,"plan":"p","usage":{"input":0,"cache_read":200,"cache_write":400,"output":10}`)
+	h.call("a", "/src/shop", "2026-11-15T10:01:00Z", `"model":"`+opus+
+		`","tokens":700,"came":2100,"plan":"p","usage":{"input":0,"cache_read":600,"cache_write_1h":100,"output":10}`)
 	h.call("b", "", "2026-11-15T11:00:00Z", `"model":"my-own","tokens":50`)
 	h.call("b", "", "2026-11-16T11:00:00Z", `"model":"gpt-4o","tokens":70,"error":"the provider failed: no such host"`)
-	h.call("b", "", "2026-11-16T11:00:01Z", `"model":"gpt-4o","tokens":70,"error":"the client left: it has enough","usage":{"input":80,"output":5}`)
+	h.call("b", "", "2026-11-16T11:00:01Z",
+		`"model":"gpt-4o","tokens":70,"error":"the client left: it has enough","usage":{"input":80,"output":5}`)
 	h.put("b", "", timeline.Record{Kind: "call", Key: "import 1:2 abc", Data: []byte(`{}`)}, "2026-11-16T12:00:00Z")
-	h.put("b", "", timeline.Record{Kind: "summary", Key: "p", Data: []byte(`{"text":"t","cost":0.25,"model":"gpt-4o"}`)}, "2026-11-16T12:00:00Z")
+	h.put("b", "", timeline.Record{Kind: "summary", Key: "p",
+		Data: []byte(`{"text":"t","cost":0.25,"model":"gpt-4o"}`)}, "2026-11-16T12:00:00Z")
 	return h
 }
 
@@ -79,14 +87,19 @@ func TestACallThatItsClientLeftIsCounted(t *testing.T) {
 // What a client rewrites is in no cache, with or without Oriel.
 func TestWithoutIsWhatAClientThatRewritesItsHistoryPays(t *testing.T) {
 	h := &history{t: t, store: memory.New()}
-	h.call("a", "", "2026-11-16T11:00:00Z", `"model":"gpt-4o","tokens":10000,"usage":{"input":10000},"repeats":{"came":0,"sent":0}`)
-	h.call("a", "", "2026-11-16T11:00:10Z", `"model":"gpt-4o","tokens":8000,"came":20000,"usage":{"input":8000},"repeats":{"came":2000,"sent":2000}`)
+	h.call("a", "", "2026-11-16T11:00:00Z",
+		`"model":"gpt-4o","tokens":10000,"usage":{"input":10000},"repeats":{"came":0,"sent":0}`)
+	h.call("a", "", "2026-11-16T11:00:10Z",
+		`"model":"gpt-4o","tokens":8000,"came":20000,"usage":{"input":8000},"repeats":{"came":2000,"sent":2000}`)
 	// It was sent as the client rewrote it: 1,920 tokens are in the cache.
-	h.call("a", "", "2026-11-16T11:00:20Z", `"model":"gpt-4o","tokens":20000,"usage":{"input":18080,"cache_read":1920},"repeats":{"came":2000,"sent":2000}`)
+	h.call("a", "", "2026-11-16T11:00:20Z",
+		`"model":"gpt-4o","tokens":20000,"usage":{"input":18080,"cache_read":1920},"repeats":{"came":2000,"sent":2000}`)
 	// Nothing is in the cache after an hour and a half.
-	h.call("a", "", "2026-11-16T12:30:20Z", `"model":"gpt-4o","tokens":8000,"came":21000,"usage":{"input":8000},"repeats":{"came":20000,"sent":2000}`)
+	h.call("a", "", "2026-11-16T12:30:20Z",
+		`"model":"gpt-4o","tokens":8000,"came":21000,"usage":{"input":8000},"repeats":{"came":20000,"sent":2000}`)
 	p := token.Builtin().Lookup("gpt-4o").Prices
-	want := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 20000}) + p.Cost(token.Usage{Input: 18080, CacheRead: 1920}) + p.Cost(token.Usage{Input: 21000})
+	want := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 20000}) + p.Cost(token.Usage{Input: 18080,
+		CacheRead: 1920}) + p.Cost(token.Usage{Input: 21000})
 	if got := h.read(usage.Options{}).Total.Without; max(got-want, want-got) > 1e-6 {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -96,13 +109,18 @@ func TestWithoutIsWhatAClientThatRewritesItsHistoryPays(t *testing.T) {
 // was sent as it came would have been read without Oriel, too.
 func TestWhatWasReadFromTheCacheWouldHaveBeen(t *testing.T) {
 	h := &history{t: t, store: memory.New()}
-	h.call("a", "", "2026-11-16T11:00:00Z", `"model":"gpt-4o","tokens":10000,"usage":{"input":10000},"repeats":{"came":0,"sent":0}`)
-	h.call("a", "", "2026-11-16T11:00:10Z", `"model":"gpt-4o","tokens":8000,"came":11000,"usage":{"input":1000,"cache_read":7000},"repeats":{"came":10000,"sent":7000}`)
+	h.call("a", "", "2026-11-16T11:00:00Z",
+		`"model":"gpt-4o","tokens":10000,"usage":{"input":10000},"repeats":{"came":0,"sent":0}`)
+	h.call("a", "", "2026-11-16T11:00:10Z",
+		`"model":"gpt-4o","tokens":8000,"came":11000,"usage":{"input":1000,"cache_read":7000},"repeats":{"came":10000,"sent":7000}`)
 	// The client empties its results from now on.
-	h.call("a", "", "2026-11-16T11:00:20Z", `"model":"gpt-4o","tokens":4000,"usage":{"input":3300,"cache_read":700},"repeats":{"came":700,"sent":700}`)
-	h.call("a", "", "2026-11-16T11:00:30Z", `"model":"gpt-4o","tokens":4000,"usage":{"input":3200,"cache_read":800},"repeats":{"came":760,"sent":800}`)
+	h.call("a", "", "2026-11-16T11:00:20Z",
+		`"model":"gpt-4o","tokens":4000,"usage":{"input":3300,"cache_read":700},"repeats":{"came":700,"sent":700}`)
+	h.call("a", "", "2026-11-16T11:00:30Z",
+		`"model":"gpt-4o","tokens":4000,"usage":{"input":3200,"cache_read":800},"repeats":{"came":760,"sent":800}`)
 	p := token.Builtin().Lookup("gpt-4o").Prices
-	want := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 11000 - 9984, CacheRead: 9984}) + p.Cost(token.Usage{Input: 3300, CacheRead: 700}) +
+	want := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 11000 - 9984,
+		CacheRead: 9984}) + p.Cost(token.Usage{Input: 3300, CacheRead: 700}) +
 		p.Cost(token.Usage{Input: 3240, CacheRead: 760})
 	if got := h.read(usage.Options{}).Total.Without; max(got-want, want-got) > 1e-6 {
 		t.Errorf("%v, want %v", got, want)
@@ -112,9 +130,12 @@ func TestWhatWasReadFromTheCacheWouldHaveBeen(t *testing.T) {
 // A server may report a usage of zero: it shows nothing of the cache.
 func TestAUsageOfZeroShowsNothingOfTheCache(t *testing.T) {
 	h := &history{t: t, store: memory.New()}
-	h.call("a", "", "2026-11-16T11:00:00Z", `"model":"gpt-4o","tokens":10000,"usage":{"input":10000},"repeats":{"came":0,"sent":0}`)
-	h.call("a", "", "2026-11-16T11:00:10Z", `"model":"gpt-4o","tokens":12000,"usage":{"input":0},"repeats":{"came":10000,"sent":10000}`)
-	h.call("a", "", "2026-11-16T11:00:20Z", `"model":"gpt-4o","tokens":6000,"came":14000,"usage":{"input":4592,"cache_read":1408},"repeats":{"came":12000,"sent":1500}`)
+	h.call("a", "", "2026-11-16T11:00:00Z",
+		`"model":"gpt-4o","tokens":10000,"usage":{"input":10000},"repeats":{"came":0,"sent":0}`)
+	h.call("a", "", "2026-11-16T11:00:10Z",
+		`"model":"gpt-4o","tokens":12000,"usage":{"input":0},"repeats":{"came":10000,"sent":10000}`)
+	h.call("a", "", "2026-11-16T11:00:20Z",
+		`"model":"gpt-4o","tokens":6000,"came":14000,"usage":{"input":4592,"cache_read":1408},"repeats":{"came":12000,"sent":1500}`)
 	p := token.Builtin().Lookup("gpt-4o").Prices
 	want := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 14000 - 11904, CacheRead: 11904})
 	if got := h.read(usage.Options{}).Total.Without; !(max(got-want, want-got) < 1e-6) {
@@ -127,13 +148,19 @@ func TestTheCacheIsEstimatedWhereNoUsageIsReported(t *testing.T) {
 	h := &history{t: t, store: memory.New()}
 	h.call("a", "", "2026-11-16T11:00:00Z", `"model":"gpt-4o","tokens":10000,"repeats":{"came":0,"sent":0}`)
 	h.call("a", "", "2026-11-16T11:00:10Z", `"model":"gpt-4o","tokens":12000,"repeats":{"came":10000,"sent":10000}`)
-	h.call("a", "", "2026-11-16T11:00:20Z", `"model":"gpt-4o","tokens":6000,"came":14000,"repeats":{"came":12000,"sent":1500}`)
-	h.call("a", "", "2026-11-16T11:00:30Z", `"model":"gpt-4o","tokens":6100,"came":14100,"repeats":{"came":14000,"sent":900}`)
+	h.call("a", "", "2026-11-16T11:00:20Z",
+		`"model":"gpt-4o","tokens":6000,"came":14000,"repeats":{"came":12000,"sent":1500}`)
+	h.call("a", "", "2026-11-16T11:00:30Z",
+		`"model":"gpt-4o","tokens":6100,"came":14100,"repeats":{"came":14000,"sent":900}`)
 	p := token.Builtin().Lookup("gpt-4o").Prices
-	cost := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 12000 - 9984, CacheRead: 9984}) + p.Cost(token.Usage{Input: 6000 - 1408, CacheRead: 1408}) + p.Cost(token.Usage{Input: 6100})
-	without := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 12000 - 9984, CacheRead: 9984}) + p.Cost(token.Usage{Input: 14000 - 11904, CacheRead: 11904}) + p.Cost(token.Usage{Input: 14100 - 13952, CacheRead: 13952})
+	cost := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 12000 - 9984,
+		CacheRead: 9984}) + p.Cost(token.Usage{Input: 6000 - 1408, CacheRead: 1408}) + p.Cost(token.Usage{Input: 6100})
+	without := p.Cost(token.Usage{Input: 10000}) + p.Cost(token.Usage{Input: 12000 - 9984,
+		CacheRead: 9984}) + p.Cost(token.Usage{Input: 14000 - 11904,
+		CacheRead: 11904}) + p.Cost(token.Usage{Input: 14100 - 13952, CacheRead: 13952})
 	r := h.read(usage.Options{}).Total
-	if max(r.Cost-cost, cost-r.Cost, r.Without-without, without-r.Without) > 1e-6 || r.Unreported != 4 || r.CacheRead != 9984+1408 {
+	if max(r.Cost-cost, cost-r.Cost, r.Without-without, without-r.Without) > 1e-6 || r.Unreported != 4 ||
+		r.CacheRead != 9984+1408 {
 		t.Errorf("%+v, want %v and %v", r, cost, without)
 	}
 }
@@ -144,11 +171,15 @@ func TestCallsAreAddedUpByDay(t *testing.T) {
 	r := h.read(usage.Options{})
 	want := []usage.Row{
 		{Key: "2026-11-14", Calls: 1, Input: 1000, CacheWrite: 1000, Output: 10, UnknownModels: []string{},
-			Cost: p.Cost(token.Usage{CacheWrite: 1000, Output: 10}), Without: p.Cost(token.Usage{CacheWrite: 1000, Output: 10})},
-		{Key: "2026-11-15", Calls: 3, Input: 600 + 700 + 50, CacheRead: 800, CacheWrite: 500, Output: 20, LeftOut: 2800, Unreported: 1, UnknownModels: []string{"my-own"},
-			Cost: p.Cost(token.Usage{CacheRead: 200, CacheWrite: 400, Output: 10}) + p.Cost(token.Usage{CacheRead: 600, CacheWrite1h: 100, Output: 10}),
+			Cost:    p.Cost(token.Usage{CacheWrite: 1000, Output: 10}),
+			Without: p.Cost(token.Usage{CacheWrite: 1000, Output: 10})},
+		{Key: "2026-11-15", Calls: 3, Input: 600 + 700 + 50, CacheRead: 800, CacheWrite: 500, Output: 20, LeftOut: 2800,
+			Unreported: 1, UnknownModels: []string{"my-own"},
+			Cost: p.Cost(token.Usage{CacheRead: 200, CacheWrite: 400, Output: 10}) + p.Cost(token.Usage{CacheRead: 600,
+				CacheWrite1h: 100, Output: 10}),
 			// What the call before had is in the cache.
-			Without: p.Cost(token.Usage{CacheRead: 1000, CacheWrite: 1000, Output: 10}) + p.Cost(token.Usage{CacheRead: 2000, CacheWrite1h: 100, Output: 10})},
+			Without: p.Cost(token.Usage{CacheRead: 1000, CacheWrite: 1000,
+				Output: 10}) + p.Cost(token.Usage{CacheRead: 2000, CacheWrite1h: 100, Output: 10})},
 		{Key: "2026-11-16", Calls: 2, Failed: 1, Input: 80, Output: 5, Summaries: .25, UnknownModels: []string{},
 			Cost: 80*2.5/1e6 + 5*10/1e6, Without: 80*2.5/1e6 + 5*10/1e6},
 	}
@@ -156,7 +187,8 @@ func TestCallsAreAddedUpByDay(t *testing.T) {
 	if diff := cmp.Diff(want, r.Rows, same); diff != "" {
 		t.Error(diff)
 	}
-	if r.Total.Calls != 6 || r.Total.Input != 2430 || r.Total.Summaries != .25 || r.Oldest != r.Newest || r.Oldest == "" {
+	if r.Total.Calls != 6 || r.Total.Input != 2430 || r.Total.Summaries != .25 || r.Oldest != r.Newest ||
+		r.Oldest == "" {
 		t.Errorf("%+v", r)
 	}
 	if want := time.Date(2026, 11, 16, 11, 0, 1, 0, time.UTC); !r.Total.Last.Equal(want) {
@@ -179,11 +211,13 @@ func TestEveryGroupingHasEveryCall(t *testing.T) {
 			calls += row.Calls
 			cost += row.Cost
 		}
-		if strings.Join(got, " ") != keys || calls != r.Total.Calls || max(cost-r.Total.Cost, r.Total.Cost-cost) > 1e-6 {
+		if strings.Join(got, " ") != keys || calls != r.Total.Calls ||
+			max(cost-r.Total.Cost, r.Total.Cost-cost) > 1e-6 {
 			t.Errorf("%s: %q, %d calls, %v of %v", by, got, calls, cost, r.Total.Cost)
 		}
 	}
-	if _, err := usage.Read(context.Background(), h.store, timeline.Local, usage.Options{By: "minute"}); err == nil || !strings.Contains(err.Error(), "conversation") {
+	if _, err := usage.Read(context.Background(), h.store, timeline.Local, usage.Options{By: "minute"}); err == nil ||
+		!strings.Contains(err.Error(), "conversation") {
 		t.Error(err)
 	}
 }
@@ -198,7 +232,8 @@ func TestSinceLeavesOutCallsAndNotWhatTheyLeftBehind(t *testing.T) {
 	if r := h.read(usage.Options{Conversation: "b"}); r.Total.Calls != 3 {
 		t.Errorf("%+v", r.Total)
 	}
-	if r := h.read(usage.Options{Since: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}); len(r.Rows) != 0 || r.Total.Calls != 0 {
+	if r := h.read(usage.Options{Since: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}); len(r.Rows) != 0 ||
+		r.Total.Calls != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -224,7 +259,8 @@ func TestTheNamesOfARow(t *testing.T) {
 func TestADamagedCallIsNamed(t *testing.T) {
 	h := begin(t)
 	h.put("b", "", timeline.Record{Kind: "call", Key: "bad", Data: []byte(`{"v":7}`)}, "2026-11-16T12:00:00Z")
-	if _, err := usage.Read(context.Background(), h.store, timeline.Local, usage.Options{}); err == nil || !strings.Contains(err.Error(), `"b"`) || !strings.Contains(err.Error(), "bad") {
+	if _, err := usage.Read(context.Background(), h.store, timeline.Local, usage.Options{}); err == nil ||
+		!strings.Contains(err.Error(), `"b"`) || !strings.Contains(err.Error(), "bad") {
 		t.Error(err)
 	}
 }
@@ -246,14 +282,16 @@ func (d deletion) Conversations(ctx context.Context, tenant string) ([]timeline.
 func TestADeletedConversationFailsNothing(t *testing.T) {
 	h := begin(t)
 	want := h.read(usage.Options{By: usage.Conversation, Conversation: "a"})
-	r, err := usage.Read(context.Background(), deletion{h.store, "b"}, timeline.Local, usage.Options{By: usage.Conversation})
+	r, err := usage.Read(context.Background(), deletion{h.store, "b"}, timeline.Local,
+		usage.Options{By: usage.Conversation})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	s, err := usage.ReadStatus(context.Background(), deletion{begin(t).store, "b"}, timeline.Local, usage.StatusOptions{})
+	s, err := usage.ReadStatus(context.Background(), deletion{begin(t).store, "b"}, timeline.Local,
+		usage.StatusOptions{})
 	if err != nil || s.Conversation != "a" {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -263,7 +301,8 @@ func TestADeletedConversationFailsNothing(t *testing.T) {
 func (h *history) plan(conversation, key string, cost float64, view string) {
 	h.t.Helper()
 	h.put(conversation, "", timeline.Record{Kind: timeline.KindPlan, Key: key,
-		Data: fmt.Appendf(nil, `{"model":%q,"summary":{"text":"","cost":%v,"error":""},"view":{%s}}`, opus, cost, view)}, "2026-11-15T10:00:00Z")
+		Data: fmt.Appendf(nil, `{"model":%q,"summary":{"text":"","cost":%v,"error":""},"view":{%s}}`, opus, cost,
+			view)}, "2026-11-15T10:00:00Z")
 }
 
 // Each summary counts once: written while a call waited, or in the background and used by
@@ -276,13 +315,15 @@ func TestSummariesCountOnce(t *testing.T) {
 	h.plan("inline", "p1-1-0", .25, `"fold":"p-1-0"`)
 	h.plan("inline", "p2-1-1", .25, `"fold":"p-1-0"`)   // recalls something
 	h.plan("inline", "p3-77-0", .50, `"fold":"p-77-0"`) // of another conversation
-	h.put("background", "", timeline.Record{Kind: "summary", Key: "p-2-0", Data: []byte(`{"text":"t","cost":0.125,"model":"gpt-4o"}`)}, "2026-11-15T10:00:00Z")
+	h.put("background", "", timeline.Record{Kind: "summary", Key: "p-2-0",
+		Data: []byte(`{"text":"t","cost":0.125,"model":"gpt-4o"}`)}, "2026-11-15T10:00:00Z")
 	h.plan("background", "p1-2-0", 0, `"fold":"p-2-0"`)
 	h.plan("background", "p2-2-1", .125, `"fold":"p-2-1","reused":0.125`)
 	h.plan("background", "p3-2-2", .125, `"fold":"p-2-2"`)            // of an earlier version
 	h.plan("background", "p4-2-3", .125, `"fold":"p-2-3","reused":0`) // costs as much by chance
 	h.plan("mixed", "p1-3-0r", .75, `"fold":"p-3-0r","reused":0.25`)
-	h.put("items", "", timeline.Record{Kind: timeline.KindPlan, Key: "p1", Data: []byte(`{"summary":{"cost":2}}`)}, "2026-11-15T10:00:00Z")
+	h.put("items", "", timeline.Record{Kind: timeline.KindPlan, Key: "p1", Data: []byte(`{"summary":{"cost":2}}`)},
+		"2026-11-15T10:00:00Z")
 	reader := usage.NewReader(h.store)
 	check := func(want map[string]float64) {
 		t.Helper()

@@ -8,8 +8,9 @@ import (
 func TestTheNearestNameIsFound(t *testing.T) {
 	names := []string{"code-mode", "full", "balanced", "off"}
 	for written, want := range map[string]string{
-		"code-mod": "code-mode", "Code-Mode": "code-mode", "code_mode": "code-mode", "ful": "full", "fulll": "full", "balacned": "balanced",
-		"of": "off", "nonsense": "", "": "", strings.Repeat("x", 500): "",
+		"code-mod": "code-mode", "Code-Mode": "code-mode", "code_mode": "code-mode", "ful": "full", "fulll": "full",
+		"balacned": "balanced",
+		"of":       "off", "nonsense": "", "": "", strings.Repeat("x", 500): "",
 	} {
 		if got := Name(written, names); got != want {
 			t.Errorf("%.20q: %q, not %q", written, got, want)

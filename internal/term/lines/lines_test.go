@@ -177,7 +177,8 @@ func TestLinesThatComeQuicklyAreWrittenTogether(t *testing.T) {
 		if err := w.Close(time.Minute); err != nil {
 			t.Error(err)
 		}
-		if want := []string{"line 0\n", "line 1\nline 2\nline 3\n", long + "\n", long + "\n"}; !slices.Equal(out.texts, want) {
+		if want := []string{"line 0\n", "line 1\nline 2\nline 3\n", long + "\n", long + "\n"}; !slices.Equal(out.texts,
+			want) {
 			t.Errorf("%q", out.texts)
 		}
 	})

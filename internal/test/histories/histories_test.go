@@ -82,7 +82,8 @@ func TestDamageBreaksEveryPairingRule(t *testing.T) {
 				}
 			}
 			t.Log(count)
-			for _, code := range []string{strict.OrphanResult, strict.UnansweredCall, strict.OpenEnd, strict.DuplicateResult} {
+			for _, code := range []string{strict.OrphanResult, strict.UnansweredCall, strict.OpenEnd,
+				strict.DuplicateResult} {
 				if count[code] == 0 && !testing.Short() {
 					t.Errorf("%s in none of %d bodies", code, n)
 				}
@@ -92,13 +93,19 @@ func TestDamageBreaksEveryPairingRule(t *testing.T) {
 }
 
 func TestBodiesCoverWhatClientsSend(t *testing.T) {
-	everywhere := []string{"\r\n", "\t", ".0", "e2", `\u00e9`, `\/`, `\ud83d\ude00`, "日本語", "x_hologram", "x_first", "x_last", `:""`, `null`}
+	everywhere := []string{"\r\n", "\t", ".0", "e2", `\u00e9`, `\/`, `\ud83d\ude00`, "日本語", "x_hologram", "x_first",
+		"x_last", `:""`, `null`}
 	want := map[string][]string{
-		"anthropic": {`"server_tool_use"`, `"web_search_tool_result"`, `"mcp_tool_use"`, `"mcp_tool_result"`, `"redacted_thinking"`, `"thinking"`,
-			`"cache_control"`, `"1h"`, `"base64"`, `"url"`, `"file"`, `"document"`, `"tool_reference"`, `"system"`, `"content":[]`, `"clear_at"`},
-		"chat": {`"developer"`, `"function_call"`, `"refusal"`, `"audio"`, `"input_audio"`, `"name"`, `"content":null`, `"custom"`, `"image_url"`},
-		"responses": {`"encrypted_content"`, `"custom_tool_call_output"`, `"local_shell_call_output"`, `"web_search_call"`, `"mcp_list_tools"`,
-			`"mcp_call"`, `"mcp_approval_response"`, `"compaction"`, `"item_reference"`, `"output_text"`, `"input_text"`, `"input_image"`, `"input_file"`, `"developer"`},
+		"anthropic": {`"server_tool_use"`, `"web_search_tool_result"`, `"mcp_tool_use"`, `"mcp_tool_result"`,
+			`"redacted_thinking"`, `"thinking"`,
+			`"cache_control"`, `"1h"`, `"base64"`, `"url"`, `"file"`, `"document"`, `"tool_reference"`, `"system"`,
+			`"content":[]`, `"clear_at"`},
+		"chat": {`"developer"`, `"function_call"`, `"refusal"`, `"audio"`, `"input_audio"`, `"name"`, `"content":null`,
+			`"custom"`, `"image_url"`},
+		"responses": {`"encrypted_content"`, `"custom_tool_call_output"`, `"local_shell_call_output"`,
+			`"web_search_call"`, `"mcp_list_tools"`,
+			`"mcp_call"`, `"mcp_approval_response"`, `"compaction"`, `"item_reference"`, `"output_text"`,
+			`"input_text"`, `"input_image"`, `"input_file"`, `"developer"`},
 	}
 	for _, f := range formats {
 		t.Run(f.name, func(t *testing.T) {
@@ -118,7 +125,8 @@ func TestKeysComeTwiceAndInAnyOrder(t *testing.T) {
 		d := json.NewDecoder(bytes.NewReader(body))
 		twice = twice || hasTwice(t, d)
 		s := string(body)
-		resultFirst = resultFirst || strings.Contains(s, `"content"`) && strings.Index(s, `"content"`) < strings.Index(s, `"role"`)
+		resultFirst = resultFirst ||
+			strings.Contains(s, `"content"`) && strings.Index(s, `"content"`) < strings.Index(s, `"role"`)
 	}
 	if (!twice || !resultFirst) && !testing.Short() {
 		t.Errorf("keys twice %v, content before role %v", twice, resultFirst)

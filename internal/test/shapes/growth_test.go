@@ -59,13 +59,15 @@ func TestWorkGrowsWithTheRequest(t *testing.T) {
 			perByte := float64(sum(many)-sum(few)) / float64(length(&shape, large)-length(&shape, small))
 			t.Logf("| %s | %.0f | %.2f |", shape.Name, perByte, perByte*1e6/stepsASecond)
 			if perByte > mostSteps {
-				t.Errorf("%.0f steps for each byte, %.0f s for a megabyte: more than %d", perByte, perByte*1e6/stepsASecond, mostSteps)
+				t.Errorf("%.0f steps for each byte, %.0f s for a megabyte: more than %d", perByte,
+					perByte*1e6/stepsASecond, mostSteps)
 			}
 			for block, n := range many {
 				// Expressions are run by another machine from some size on, so their blocks cannot be
 				// compared; all of their steps together are, above.
 				if n > least*large && n > factor*few[block] && !strings.HasPrefix(block, copies+"regexp/") {
-					t.Errorf("%s: %d steps at size %d, %d at %d", strings.TrimPrefix(block, module), few[block], small, n, large)
+					t.Errorf("%s: %d steps at size %d, %d at %d", strings.TrimPrefix(block, module), few[block], small,
+						n, large)
 				}
 			}
 		})
@@ -95,7 +97,8 @@ func build(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	own := `{{range $.GoFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{range $.SFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{range $.HFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{range $.EmbedFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}`
-	files := lines(t, "go", "list", "-deps", "-test", "-f", `{{with .Module}}{{if and .Main (ne $.Name "main")}}`+own+`{{end}}{{end}}`, module+"internal/view")
+	files := lines(t, "go", "list", "-deps", "-test", "-f", `{{with .Module}}{{if and .Main (ne $.Name "main")}}`+own+
+		`{{end}}{{end}}`, module+"internal/view")
 	within := filepath.Join("internal", "test", "shapes", "testdata", "counted")
 	for _, name := range []string{"go.mod", "go.sum", filepath.Join(within, "bytealg", "bytealg.go")} {
 		write(t, filepath.Join(dir, name), read(t, filepath.Join(root, name)))
@@ -108,7 +111,8 @@ func build(t *testing.T) string {
 		write(t, filepath.Join(dir, rel), redirected(t, path))
 	}
 	// Only what a view uses is counted: the rest of the module takes long to build.
-	packages := lines(t, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}", module+"internal/view")
+	packages := lines(t, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}",
+		module+"internal/view")
 	for _, name := range counted {
 		packages = append(packages, copies+name)
 		for _, path := range lines(t, "go", "list", "-f", `{{range .GoFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}`, name) {
@@ -116,7 +120,8 @@ func build(t *testing.T) string {
 		}
 	}
 	binary := filepath.Join(dir, "view.test")
-	lines(t, "go", "-C", dir, "test", "-c", "-vet=off", "-covermode=count", "-coverpkg="+strings.Join(packages, ","), "-o", binary, module+"internal/view")
+	lines(t, "go", "-C", dir, "test", "-c", "-vet=off", "-covermode=count", "-coverpkg="+strings.Join(packages, ","),
+		"-o", binary, module+"internal/view")
 	return binary
 }
 
@@ -178,7 +183,8 @@ func lines(t *testing.T, name string, args ...string) []string {
 // steps returns how often each block of code ran.
 func steps(t *testing.T, binary, shape string, size int) map[string]int {
 	profile := filepath.Join(t.TempDir(), "profile")
-	run := exec.Command(binary, "-test.run", "^TestShapes$/^"+regexp.QuoteMeta(strings.ReplaceAll(shape, " ", "_"))+"$", "-test.coverprofile", profile)
+	run := exec.Command(binary, "-test.run", "^TestShapes$/^"+regexp.QuoteMeta(strings.ReplaceAll(shape, " ", "_"))+"$",
+		"-test.coverprofile", profile)
 	run.Dir = filepath.Join("..", "..", "view")
 	run.Env = append(os.Environ(), fmt.Sprint("ORIEL_SHAPE_SIZE=", size))
 	if out, err := run.CombinedOutput(); err != nil {

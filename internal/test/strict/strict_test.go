@@ -44,7 +44,8 @@ func TestKeysAreMatchedExactly(t *testing.T) {
 
 func TestNoBodyMakesTheJudgePanic(t *testing.T) {
 	pieces := []string{`null`, `1`, `""`, `"x"`, `[]`, `[1]`, `{}`, `[null]`, `[[]]`, `[{}]`, `[{"role":1}]`,
-		`[{"role":"assistant","content":[null,1,{}]}]`, `[{"type":"reasoning"}]`, `[{"role":"assistant","tool_calls":[null]}]`,
+		`[{"role":"assistant","content":[null,1,{}]}]`, `[{"type":"reasoning"}]`,
+		`[{"role":"assistant","tool_calls":[null]}]`,
 		`[{"role":"assistant","content":[]},{"role":"user","content":[{"type":"tool_result"}]}]`}
 	for _, p := range pieces {
 		for _, body := range []string{p, `{"messages":` + p + `}`, `{"input":` + p + `}`,

@@ -35,7 +35,8 @@ func FuzzLinear(f *testing.F) {
 			got := slices.Clone(c)
 			kernels.Linear(got, n, a, rows, w, add)
 			if i := differ(got, want); i >= 0 {
-				t.Fatalf("%s: %d×%d×%d: row %d column %d is %v, want %v", kernels.Name, m, k, n, i/n, i%n, got[i], want[i])
+				t.Fatalf("%s: %d×%d×%d: row %d column %d is %v, want %v", kernels.Name, m, k, n, i/n, i%n, got[i],
+					want[i])
 			}
 		}
 	})

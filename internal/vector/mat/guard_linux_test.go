@@ -15,7 +15,8 @@ func newGuarded(t *testing.T, size int) guarded {
 	t.Helper()
 	page := os.Getpagesize()
 	size = (size + page - 1) / page * page
-	mem, err := syscall.Mmap(-1, 0, size+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	mem, err := syscall.Mmap(-1, 0, size+2*page, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		t.Skipf("no mapping: %v", err)
 	}

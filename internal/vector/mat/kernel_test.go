@@ -41,7 +41,8 @@ func TestEveryKernelOfThisMachineIsKnownToTheTests(t *testing.T) {
 		}
 	}
 	eachKernel(t, func(t *testing.T, k Kernels) {
-		if k.Linear == nil || k.Mul == nil || k.Transpose == nil || k.Quantise == nil || k.Norm == nil || k.GELU == nil || k.Softmax == nil {
+		if k.Linear == nil || k.Mul == nil || k.Transpose == nil || k.Quantise == nil || k.Norm == nil ||
+			k.GELU == nil || k.Softmax == nil {
 			t.Error("a kernel is missing")
 		}
 	})
@@ -190,7 +191,8 @@ func TestMulIsThePlainOneWithinRounding(t *testing.T) {
 								g, w := got[i*ldc+j], want[i*ldc+j]
 								if j >= n {
 									if math.Float32bits(g) != math.Float32bits(unwritten) {
-										t.Fatalf("%s: row %d, which has %d columns, was written in column %d", what, i, n, j)
+										t.Fatalf("%s: row %d, which has %d columns, was written in column %d", what, i,
+											n, j)
 									}
 									continue
 								}
@@ -360,11 +362,21 @@ func TestAShortSliceIsRefused(t *testing.T) {
 				"Linear c": func() { k.Linear(f(m*n-1), n, a, rows, w, false) },
 				"Linear a": func() { k.Linear(f(m*n), n, a[:m*w.K-1:m*w.K-1], rows, w, false) },
 				"Linear weights": func() {
-					k.Linear(f(m*n), n, a, rows, cut(func(w *Matrix) { w.Weights = w.Weights[: w.K*n-1 : w.K*n-1] }), false)
+					k.Linear(f(m*n), n, a, rows, cut(func(w *Matrix) { w.Weights = w.Weights[: w.K*n-1 : w.K*n-1] }),
+						false)
 				},
-				"Linear scale":  func() { k.Linear(f(m*n), n, a, rows, cut(func(w *Matrix) { w.Scale = w.Scale[:n-1] }), false) },
-				"Linear sum":    func() { k.Linear(f(m*n), n, a, rows, cut(func(w *Matrix) { w.Sum = w.Sum[:n-1] }), false) },
-				"Linear bias":   func() { k.Linear(f(m*n), n, a, rows, cut(func(w *Matrix) { w.Bias = w.Bias[:n-1] }), false) },
+				"Linear scale": func() {
+					k.Linear(f(m*n), n, a, rows, cut(func(w *Matrix) { w.Scale = w.Scale[:n-1] }),
+						false)
+				},
+				"Linear sum": func() {
+					k.Linear(f(m*n), n, a, rows, cut(func(w *Matrix) { w.Sum = w.Sum[:n-1] }),
+						false)
+				},
+				"Linear bias": func() {
+					k.Linear(f(m*n), n, a, rows, cut(func(w *Matrix) { w.Bias = w.Bias[:n-1] }),
+						false)
+				},
 				"Mul c":         func() { k.Mul(f(tile-1), n, f(tile), n, f(n*n), n, Tile, n, n, f(Tile)) },
 				"Mul a":         func() { k.Mul(f(tile), n, f(tile-1), n, f(n*n), n, Tile, n, n, f(Tile)) },
 				"Mul b":         func() { k.Mul(f(tile), n, f(tile), n, f(n*n-1), n, Tile, n, n, f(Tile)) },

@@ -23,7 +23,8 @@ func TestQuantiseIsThePlainOneToTheBit(t *testing.T) {
 				}
 				for i := range got {
 					if got[i] != want[i] {
-						t.Fatalf("%s: %v·%v at %d of %d became %d, want %d", what, x[i], by[i], i, len(x), got[i], want[i])
+						t.Fatalf("%s: %v·%v at %d of %d became %d, want %d", what, x[i], by[i], i, len(x), got[i],
+							want[i])
 					}
 				}
 				if differ(x, input) >= 0 {
@@ -88,7 +89,8 @@ func TestNormIsThePlainOneWithinRounding(t *testing.T) {
 						d := math.Abs(float64(want[i] - beta[i]))
 						shift := 2e-7 * math.Abs(float64(mean/deviation*gamma[i])) // what rounding the mean costs
 						if !near(got[i], want[i], 1e-5*d+1e-6*math.Abs(float64(want[i]))+1e-6+shift) {
-							t.Fatalf("%d values around %v±%v: value %d is %v, want %v", n, mean, deviation, i, got[i], want[i])
+							t.Fatalf("%d values around %v±%v: value %d is %v, want %v", n, mean, deviation, i, got[i],
+								want[i])
 						}
 					}
 				}
@@ -135,7 +137,8 @@ func TestGELUIsThePlainOneWithinRounding(t *testing.T) {
 			v := float32(math.Ldexp(1+rng.Float64(), e))
 			x = append(x, v, -v)
 		}
-		x = append(x, float32(math.Inf(1)), float32(math.NaN()), math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32)
+		x = append(x, float32(math.Inf(1)), float32(math.NaN()), math.MaxFloat32, -math.MaxFloat32,
+			math.SmallestNonzeroFloat32)
 		check(append(x, make([]float32, (Lane-len(x)%Lane)%Lane)...))
 	})
 }

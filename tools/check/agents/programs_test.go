@@ -27,23 +27,30 @@ func TestKindsOfCalls(t *testing.T) {
 		body string
 		want kind
 	}{
-		"a turn":                      {body: `{"messages":[` + more + `],` + tools + `}`, want: turn},
-		"a turn of Chat":              {body: `{"messages":[` + more + `],"tools":[{"type":"function","function":{"name":"bash"}}]}`, want: turn},
+		"a turn": {body: `{"messages":[` + more + `],` + tools + `}`, want: turn},
+		"a turn of Chat": {body: `{"messages":[` + more +
+			`],"tools":[{"type":"function","function":{"name":"bash"}}]}`, want: turn},
 		"a title":                     {body: `{"messages":[` + more + `]}`, want: aside},
 		"talk":                        {chat: true, body: `{"messages":[` + more + `]}`, want: turn},
 		"the question":                {body: `{"messages":[` + more + `,` + asked + `],` + tools + `}`, want: asks},
 		"the question, rules behind":  {chat: true, body: `{"messages":[` + asked + `,` + rules + `]}`, want: asks},
 		"the question, a note behind": {body: `{"input":[` + asked + `,` + note + `],` + tools + `}`, want: asks},
 		"a question asked before":     {body: `{"messages":[` + asked + `,` + more + `],` + tools + `}`, want: turn},
-		"another session":             {body: `{"messages":[{"role":"user","content":"` + another + `"}],` + tools + `}`, want: other},
-		"a summary":                   {body: `{"messages":[` + more + `,` + more + `,` + wanted + `],` + tools + `}`, want: summary},
-		"a summary of a text":         {body: `{"messages":[` + briefly + `,` + more + `]}`, want: summary},
-		"a summary before a reminder": {body: `{"messages":[` + more + `,` + more + `,` + wanted + `,{"role":"system","content":"Be brief."}],` + tools + `}`, want: summary},
-		"a summary asked for before":  {body: `{"messages":[` + wanted + `,` + more + `,` + more + `],` + tools + `}`, want: turn},
-		"a compaction of Codex":       {body: `{"input":[` + more + `,` + more + `,{"type":"compaction_trigger"}]}`, want: summary},
-		"an agent that remembers":     {body: `{"messages":[` + remember + `,` + more + `,` + more + `],` + tools + `}`, want: aside},
-		"not a body":                  {body: `[]`, want: aside},
-		"a body without messages":     {body: `{"model":"gpt-5"}`, want: aside},
+		"another session": {body: `{"messages":[{"role":"user","content":"` + another + `"}],` + tools +
+			`}`, want: other},
+		"a summary": {body: `{"messages":[` + more + `,` + more + `,` + wanted + `],` + tools + `}`,
+			want: summary},
+		"a summary of a text": {body: `{"messages":[` + briefly + `,` + more + `]}`, want: summary},
+		"a summary before a reminder": {body: `{"messages":[` + more + `,` + more + `,` + wanted +
+			`,{"role":"system","content":"Be brief."}],` + tools + `}`, want: summary},
+		"a summary asked for before": {body: `{"messages":[` + wanted + `,` + more + `,` + more + `],` + tools + `}`,
+			want: turn},
+		"a compaction of Codex": {body: `{"input":[` + more + `,` + more + `,{"type":"compaction_trigger"}]}`,
+			want: summary},
+		"an agent that remembers": {body: `{"messages":[` + remember + `,` + more + `,` + more + `],` + tools + `}`,
+			want: aside},
+		"not a body":              {body: `[]`, want: aside},
+		"a body without messages": {body: `{"model":"gpt-5"}`, want: aside},
 	} {
 		model := talk{chat: c.chat}
 		if got := model.kind([]byte(c.body)); got != c.want {
@@ -115,7 +122,8 @@ func TestJudgeOfASession(t *testing.T) {
 		"asked for the fact 0 times":      func(c []programCall) []programCall { return c[:3] },
 		"did not ask for a summary":       func(c []programCall) []programCall { return slices.Delete(c, 1, 2) },
 		"a block of thinking that was not th": func(c []programCall) []programCall {
-			c[0].sent = []byte(`{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"eA=="}]}]}`)
+			c[0].sent = []byte(
+				`{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"eA=="}]}]}`)
 			return c
 		},
 	} {

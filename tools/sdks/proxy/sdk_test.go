@@ -45,7 +45,8 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.t.Error(err)
 	}
 	m.bodies = append(m.bodies, string(body))
-	judge := map[string]func([]byte) []strict.Problem{"/v1/chat/completions": strict.Chat, "/v1/responses": strict.Responses, "/v1/messages": strict.Anthropic}[r.URL.Path]
+	judge := map[string]func([]byte) []strict.Problem{"/v1/chat/completions": strict.Chat,
+		"/v1/responses": strict.Responses, "/v1/messages": strict.Anthropic}[r.URL.Path]
 	if judge == nil {
 		m.t.Errorf("unknown path %s", r.URL.Path)
 		return
@@ -122,16 +123,18 @@ func talk(t *testing.T, answers ...string) (*setup, *model, *history) {
 	upstream := httptest.NewServer(m)
 	t.Cleanup(upstream.Close)
 	h := &history{t: t, store: memory.New(), ended: make(chan oriel.Event, len(answers))}
-	engine, err := oriel.Open(t.Context(), oriel.Config{Store: h.store, NoEmbed: true, Calls: oriel.CallOptions{Profile: "off"}, Events: func(e oriel.Event) {
-		if e.Kind == oriel.EventCall {
-			h.ended <- e
-		}
-	}})
+	engine, err := oriel.Open(t.Context(), oriel.Config{Store: h.store, NoEmbed: true,
+		Calls: oriel.CallOptions{Profile: "off"}, Events: func(e oriel.Event) {
+			if e.Kind == oriel.EventCall {
+				h.ended <- e
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close() })
-	return start(t, proxy.Options{OpenAI: upstream.URL, Anthropic: upstream.URL, Engine: engine, ReplyTimeout: time.Minute}), m, h
+	return start(t, proxy.Options{OpenAI: upstream.URL, Anthropic: upstream.URL, Engine: engine,
+		ReplyTimeout: time.Minute}), m, h
 }
 
 // calls returns the recorded calls in order. It fails the test unless they are those that
@@ -162,8 +165,10 @@ func (h *history) calls(m *model) (calls []*call.Stored) {
 	}
 	for i, c := range calls {
 		var sent, recorded any
-		if err := errors.Join(json.Unmarshal([]byte(m.bodies[i]), &sent), json.Unmarshal(c.Body, &recorded)); err != nil || !reflect.DeepEqual(sent, recorded) {
-			h.t.Errorf("call %d was recorded otherwise than it went upstream (%v):\n%s\n%s", i, err, c.Body, m.bodies[i])
+		if err := errors.Join(json.Unmarshal([]byte(m.bodies[i]), &sent),
+			json.Unmarshal(c.Body, &recorded)); err != nil || !reflect.DeepEqual(sent, recorded) {
+			h.t.Errorf("call %d was recorded otherwise than it went upstream (%v):\n%s\n%s", i, err, c.Body,
+				m.bodies[i])
 		}
 	}
 	return calls
@@ -172,19 +177,23 @@ func (h *history) calls(m *model) (calls []*call.Stored) {
 func TestOpenAIChatSDK(t *testing.T) {
 	const calls = `{"id":"c","object":"chat.completion","created":1,"model":"gpt-4o","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Rome\"}"}},{"id":"call_2","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}]}}]}`
 	const stream = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"warm, \"}}]}\n\ndata: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"cold\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
-	s, m, h := talk(t, calls, stream, `429 {"error":{"message":"slow down","type":"rate_limit","code":"rate_limit_exceeded"}}`)
-	client := openai.NewClient(openaioption.WithBaseURL(s.url+"/v1"), openaioption.WithAPIKey(canary), openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(s.client))
+	s, m, h := talk(t, calls, stream,
+		`429 {"error":{"message":"slow down","type":"rate_limit","code":"rate_limit_exceeded"}}`)
+	client := openai.NewClient(openaioption.WithBaseURL(s.url+"/v1"), openaioption.WithAPIKey(canary),
+		openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(s.client))
 	params := openai.ChatCompletionNewParams{
 		Model: "gpt-5",
 		Messages: []openai.ChatCompletionMessageParamUnion{
 			openai.SystemMessage("be brief"),
 			openai.UserMessage([]openai.ChatCompletionContentPartUnionParam{
 				openai.TextContentPart("Rome or Oslo? €"),
-				openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: "data:image/png;base64,iVBORw0KGgo="}),
+				openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{
+					URL: "data:image/png;base64,iVBORw0KGgo="}),
 			}),
 		},
 		Tools: []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(openai.FunctionDefinitionParam{
-			Name: "weather", Parameters: openai.FunctionParameters{"type": "object", "properties": map[string]any{"city": map[string]any{"type": "string"}}},
+			Name: "weather", Parameters: openai.FunctionParameters{"type": "object",
+				"properties": map[string]any{"city": map[string]any{"type": "string"}}},
 		})},
 	}
 	answer, err := client.Chat.Completions.New(t.Context(), params)
@@ -214,8 +223,10 @@ func TestOpenAIChatSDK(t *testing.T) {
 func TestOpenAIResponsesSDK(t *testing.T) {
 	const output = `{"id":"r1","object":"response","status":"completed","model":"gpt-5","output":[{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},{"type":"function_call","id":"fc_1","call_id":"call_1","name":"look","arguments":"{}","status":"completed"},{"type":"function_call","id":"fc_2","call_id":"call_2","name":"look","arguments":"{\"at\":1}","status":"completed"}]}`
 	const stream = "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"item_id\":\"m\",\"output_index\":0,\"content_index\":0,\"delta\":\"done\",\"sequence_number\":1}\n\nevent: response.completed\ndata: {\"type\":\"response.completed\",\"sequence_number\":2,\"response\":{\"id\":\"r2\",\"object\":\"response\",\"status\":\"completed\",\"output\":[]}}\n\n"
-	s, m, h := talk(t, output, stream, `400 {"error":{"message":"no such model","type":"invalid_request_error","code":"model_not_found"}}`)
-	client := openai.NewClient(openaioption.WithBaseURL(s.url+"/v1"), openaioption.WithAPIKey(canary), openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(s.client))
+	s, m, h := talk(t, output, stream,
+		`400 {"error":{"message":"no such model","type":"invalid_request_error","code":"model_not_found"}}`)
+	client := openai.NewClient(openaioption.WithBaseURL(s.url+"/v1"), openaioption.WithAPIKey(canary),
+		openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(s.client))
 	params := responses.ResponseNewParams{
 		Model:   "gpt-5",
 		Store:   openai.Bool(false),
@@ -223,7 +234,8 @@ func TestOpenAIResponsesSDK(t *testing.T) {
 		Input: responses.ResponseNewParamsInputUnion{OfInputItemList: responses.ResponseInputParam{
 			responses.ResponseInputItemParamOfMessage("look around", responses.EasyInputMessageRoleUser),
 		}},
-		Tools: []responses.ToolUnionParam{responses.ToolParamOfFunction("look", map[string]any{"type": "object", "properties": map[string]any{}}, false)},
+		Tools: []responses.ToolUnionParam{responses.ToolParamOfFunction("look",
+			map[string]any{"type": "object", "properties": map[string]any{}}, false)},
 	}
 	answer, err := client.Responses.New(t.Context(), params)
 	if err != nil {
@@ -238,7 +250,8 @@ func TestOpenAIResponsesSDK(t *testing.T) {
 			*list = append(*list, p)
 		case "function_call":
 			call := item.AsFunctionCall()
-			*list = append(*list, responses.ResponseInputItemParamOfFunctionCall(call.Arguments, call.CallID, call.Name))
+			*list = append(*list, responses.ResponseInputItemParamOfFunctionCall(call.Arguments, call.CallID,
+				call.Name))
 		}
 	}
 	for _, id := range []string{"call_1", "call_2"} {
@@ -251,7 +264,8 @@ func TestOpenAIResponsesSDK(t *testing.T) {
 	for streamed.Next() {
 		kinds = append(kinds, streamed.Current().Type)
 	}
-	if err := streamed.Err(); err != nil || !slices.Equal(kinds, []string{"response.output_text.delta", "response.completed"}) {
+	if err := streamed.Err(); err != nil ||
+		!slices.Equal(kinds, []string{"response.output_text.delta", "response.completed"}) {
 		t.Error(kinds, err)
 	}
 	_, err = client.Responses.New(t.Context(), params)
@@ -286,15 +300,18 @@ event: message_stop
 data: {"type":"message_stop"}
 
 `
-	s, m, h := talk(t, calls, stream, `529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}`)
-	client := anthropic.NewClient(anthropicoption.WithBaseURL(s.url), anthropicoption.WithAPIKey(canary), anthropicoption.WithMaxRetries(0), anthropicoption.WithHTTPClient(s.client))
+	s, m, h := talk(t, calls, stream,
+		`529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}`)
+	client := anthropic.NewClient(anthropicoption.WithBaseURL(s.url), anthropicoption.WithAPIKey(canary),
+		anthropicoption.WithMaxRetries(0), anthropicoption.WithHTTPClient(s.client))
 	params := anthropic.MessageNewParams{
 		Model:     "claude-sonnet-4-5",
 		MaxTokens: 4000,
 		Thinking:  anthropic.ThinkingConfigParamOfEnabled(2000),
 		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(
 			anthropic.NewTextBlock("look around"), anthropic.NewImageBlockBase64("image/png", "iVBORw0KGgo="))},
-		Tools: []anthropic.ToolUnionParam{anthropic.ToolUnionParamOfTool(anthropic.ToolInputSchemaParam{Properties: map[string]any{}}, "look")},
+		Tools: []anthropic.ToolUnionParam{
+			anthropic.ToolUnionParamOfTool(anthropic.ToolInputSchemaParam{Properties: map[string]any{}}, "look")},
 	}
 	answer, err := client.Messages.New(t.Context(), params)
 	if err != nil {
@@ -334,13 +351,16 @@ data: {"type":"message_stop"}
 // SDKs raise Oriel's own errors as they raise the vendors'.
 func TestSDKsReadOurErrors(t *testing.T) {
 	s := start(t, proxy.Options{OpenAI: "http://127.0.0.1:1", Anthropic: "http://127.0.0.1:1"})
-	o := openai.NewClient(openaioption.WithBaseURL(s.url+"/v1"), openaioption.WithAPIKey(canary), openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(s.client))
+	o := openai.NewClient(openaioption.WithBaseURL(s.url+"/v1"), openaioption.WithAPIKey(canary),
+		openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(s.client))
 	_, err := o.Responses.New(t.Context(), responses.ResponseNewParams{Model: "m"})
 	var theirs *openai.Error
-	if !errors.As(err, &theirs) || theirs.Code != "upstream_unreachable" || !strings.Contains(theirs.Message, "cannot be reached") {
+	if !errors.As(err, &theirs) || theirs.Code != "upstream_unreachable" ||
+		!strings.Contains(theirs.Message, "cannot be reached") {
 		t.Error(err)
 	}
-	a := anthropic.NewClient(anthropicoption.WithBaseURL(s.url), anthropicoption.WithAPIKey(canary), anthropicoption.WithMaxRetries(0), anthropicoption.WithHTTPClient(s.client))
+	a := anthropic.NewClient(anthropicoption.WithBaseURL(s.url), anthropicoption.WithAPIKey(canary),
+		anthropicoption.WithMaxRetries(0), anthropicoption.WithHTTPClient(s.client))
 	_, err = a.Messages.New(t.Context(), anthropic.MessageNewParams{Model: "m", MaxTokens: 1})
 	var other *anthropic.Error
 	if !errors.As(err, &other) || other.StatusCode != 502 || !strings.Contains(err.Error(), "cannot be reached") {

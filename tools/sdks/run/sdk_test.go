@@ -23,12 +23,14 @@ import (
 var protocols = map[string]func(context.Context) error{
 	"messages": func(ctx context.Context) error {
 		client := anthropic.NewClient()
-		question := anthropic.MessageNewParams{Model: "claude-sonnet-4-5", MaxTokens: 100, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("Where is the pier?"))}}
+		question := anthropic.MessageNewParams{Model: "claude-sonnet-4-5", MaxTokens: 100,
+			Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("Where is the pier?"))}}
 		m, err := client.Messages.New(ctx, question)
 		if err != nil {
 			return err
 		}
-		question.Messages = append(question.Messages, m.ToParam(), anthropic.NewUserMessage(anthropic.NewTextBlock("And the mole?")))
+		question.Messages = append(question.Messages, m.ToParam(),
+			anthropic.NewUserMessage(anthropic.NewTextBlock("And the mole?")))
 		stream := client.Messages.NewStreaming(ctx, question)
 		var whole anthropic.Message
 		for stream.Next() {
@@ -40,12 +42,14 @@ var protocols = map[string]func(context.Context) error{
 	},
 	"chat": func(ctx context.Context) error {
 		client := openai.NewClient()
-		question := openai.ChatCompletionNewParams{Model: "gpt-4o", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Where is the harbour?")}}
+		question := openai.ChatCompletionNewParams{Model: "gpt-4o",
+			Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Where is the harbour?")}}
 		c, err := client.Chat.Completions.New(ctx, question)
 		if err != nil {
 			return err
 		}
-		question.Messages = append(question.Messages, c.Choices[0].Message.ToParam(), openai.UserMessage("And the buoy?"))
+		question.Messages = append(question.Messages, c.Choices[0].Message.ToParam(),
+			openai.UserMessage("And the buoy?"))
 		question.StreamOptions.IncludeUsage = openai.Bool(true)
 		stream := client.Chat.Completions.NewStreaming(ctx, question)
 		var whole openai.ChatCompletionAccumulator
@@ -56,7 +60,8 @@ var protocols = map[string]func(context.Context) error{
 	},
 	"responses": func(ctx context.Context) error {
 		client := openai.NewClient()
-		question := responses.ResponseNewParams{Model: "gpt-5", Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("Where is the lighthouse?")}}
+		question := responses.ResponseNewParams{Model: "gpt-5",
+			Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("Where is the lighthouse?")}}
 		r, err := client.Responses.New(ctx, question)
 		if err != nil {
 			return err
@@ -108,7 +113,8 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "summary.json")
 			cmd := exec.Command(oriel, "run", "--data", filepath.Join(dir, "data"), "--summary", path, "--", os.Args[0])
-			cmd.Env = append(os.Environ(), "USE_PROTOCOL="+name, "ORIEL_CONFIG="+os.DevNull, "OPENAI_BASE_URL="+up.URL+"/v1", "ANTHROPIC_BASE_URL="+up.URL, "OPENAI_API_KEY=sk-none", "ANTHROPIC_API_KEY=sk-none")
+			cmd.Env = append(os.Environ(), "USE_PROTOCOL="+name, "ORIEL_CONFIG="+os.DevNull, "OPENAI_BASE_URL="+up.URL+
+				"/v1", "ANTHROPIC_BASE_URL="+up.URL, "OPENAI_API_KEY=sk-none", "ANTHROPIC_API_KEY=sk-none")
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
@@ -124,7 +130,8 @@ func TestRun(t *testing.T) {
 			if err := json.Unmarshal(data, &got); err != nil {
 				t.Fatal(err)
 			}
-			if got.Calls != 2 || got.Prompt != 80 || got.CacheRead != 20 || got.Output != 10 || got.Failed+got.Unread+got.Unreported != 0 || got.Cost <= 0 {
+			if got.Calls != 2 || got.Prompt != 80 || got.CacheRead != 20 || got.Output != 10 ||
+				got.Failed+got.Unread+got.Unreported != 0 || got.Cost <= 0 {
 				t.Errorf("%s", data)
 			}
 		})

@@ -131,7 +131,8 @@ func (u *upstream) answer(r *fakemodel.Request) fakemodel.Answer {
 	defer u.mu.Unlock()
 	if n := len(r.Data()) / 4; u.most > 0 && n > u.most {
 		u.refused++
-		return fakemodel.Answer{Status: http.StatusBadRequest, Error: fmt.Sprintf("prompt is too long: %d tokens > %d maximum", n, u.most)}
+		return fakemodel.Answer{Status: http.StatusBadRequest,
+			Error: fmt.Sprintf("prompt is too long: %d tokens > %d maximum", n, u.most)}
 	}
 	u.last = string(r.Data())
 	return fakemodel.Answer{Text: "Noted.", Input: 10, Output: 2}
@@ -147,15 +148,19 @@ func (u *upstream) sent() (string, int) {
 // talkers makes a talker of each SDK over a client, with the model that it asks.
 var talkers = map[wire.Format]func(url string, client *http.Client) talker{
 	wire.Chat: func(url string, client *http.Client) talker {
-		return &chatTalker{openai.NewClient(openaioption.WithBaseURL(url+"/v1"), openaioption.WithAPIKey("sk-key"), openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(client)),
+		return &chatTalker{openai.NewClient(openaioption.WithBaseURL(url+"/v1"), openaioption.WithAPIKey("sk-key"),
+			openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(client)),
 			openai.ChatCompletionNewParams{Model: "gpt-4o"}}
 	},
 	wire.Responses: func(url string, client *http.Client) talker {
-		return &responsesTalker{openai.NewClient(openaioption.WithBaseURL(url+"/v1"), openaioption.WithAPIKey("sk-key"), openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(client)),
+		return &responsesTalker{openai.NewClient(openaioption.WithBaseURL(url+"/v1"), openaioption.WithAPIKey("sk-key"),
+			openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(client)),
 			responses.ResponseNewParams{Model: "gpt-4o", Store: openai.Bool(false)}}
 	},
 	wire.Anthropic: func(url string, client *http.Client) talker {
-		return &anthropicTalker{anthropic.NewClient(anthropicoption.WithBaseURL(url), anthropicoption.WithAPIKey("sk-key"), anthropicoption.WithMaxRetries(0), anthropicoption.WithHTTPClient(client)),
+		return &anthropicTalker{anthropic.NewClient(anthropicoption.WithBaseURL(url),
+			anthropicoption.WithAPIKey("sk-key"), anthropicoption.WithMaxRetries(0),
+			anthropicoption.WithHTTPClient(client)),
 			anthropic.MessageNewParams{Model: "claude-sonnet-4-5", MaxTokens: 1000}}
 	},
 }

@@ -113,7 +113,8 @@ func sameValues(t *testing.T, name string, got, want []byte) {
 // sends back is known as the same reply.
 func TestAnthropicStreamsAgreeWithTheSDK(t *testing.T) {
 	for _, c := range sdkCases(t, wire.Anthropic) {
-		stream := anthropicsse.NewStream[anthropic.MessageStreamEventUnion](anthropicsse.NewDecoder(response(c.sse)), nil)
+		stream := anthropicsse.NewStream[anthropic.MessageStreamEventUnion](anthropicsse.NewDecoder(response(c.sse)),
+			nil)
 		var m anthropic.Message
 		for stream.Next() {
 			if err := m.Accumulate(stream.Current()); err != nil {
@@ -133,7 +134,8 @@ func TestAnthropicStreamsAgreeWithTheSDK(t *testing.T) {
 			t.Errorf("%s: %s %s %s", c.name, r.ID, r.Model, r.Stop)
 		}
 		u := m.Usage
-		if r.Usage.Input != int(u.InputTokens) || r.Usage.Output != int(u.OutputTokens) || r.Usage.CacheRead != int(u.CacheReadInputTokens) ||
+		if r.Usage.Input != int(u.InputTokens) || r.Usage.Output != int(u.OutputTokens) ||
+			r.Usage.CacheRead != int(u.CacheReadInputTokens) ||
 			r.Usage.CacheWrite+r.Usage.CacheWrite1h != int(u.CacheCreationInputTokens) {
 			t.Errorf("%s: %+v, want %s", c.name, r.Usage, u.RawJSON())
 		}
@@ -170,7 +172,8 @@ func TestChatStreamsAgreeWithTheSDK(t *testing.T) {
 		}
 		for i, call := range m.ToolCalls {
 			g := got.ToolCalls[i]
-			if g.ID != call.ID || g.Type != call.Type || g.Function.Name != call.Function.Name || g.Function.Arguments != call.Function.Arguments {
+			if g.ID != call.ID || g.Type != call.Type || g.Function.Name != call.Function.Name ||
+				g.Function.Arguments != call.Function.Arguments {
 				t.Errorf("%s: %+v", c.name, g)
 			}
 		}
@@ -212,7 +215,8 @@ func TestResponsesStreamsAgreeWithTheSDK(t *testing.T) {
 			if err := json.Unmarshal(r.Items[i], &got); err != nil {
 				t.Fatal(err)
 			}
-			if got.ID != want.ItemID || got.Type != want.Type || got.Name != want.Name || got.Arguments != want.Arguments || got.Input != want.Input || got.CallID != want.CallID {
+			if got.ID != want.ItemID || got.Type != want.Type || got.Name != want.Name ||
+				got.Arguments != want.Arguments || got.Input != want.Input || got.CallID != want.CallID {
 				t.Errorf("%s: %s, want %+v", c.name, r.Items[i], want)
 			}
 			for j, text := range want.Text {
@@ -239,7 +243,8 @@ func TestResponsesEchoesAreKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	echo := &wire.Reply{Format: wire.Responses}
-	for _, param := range []any{parsed.Output[0].AsReasoning().ToParam(), parsed.Output[1].AsMessage().ToParam(), parsed.Output[2].AsFunctionCall().ToParam()} {
+	for _, param := range []any{parsed.Output[0].AsReasoning().ToParam(), parsed.Output[1].AsMessage().ToParam(),
+		parsed.Output[2].AsFunctionCall().ToParam()} {
 		raw, err := json.Marshal(param)
 		if err != nil {
 			t.Fatal(err)

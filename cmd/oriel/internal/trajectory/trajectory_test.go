@@ -48,10 +48,12 @@ func defaults(t testing.TB) Options {
 // SPEC C1
 func TestTrajectoryPresets(t *testing.T) {
 	for name, want := range map[string][3]int{
-		"": {10, 500, 1}, "demo": {5, 200, 1}, "reasoning": {15, 500, 2}, "debug": {100, 1000, 5}, "minimal": {3, 100, 0},
+		"": {10, 500, 1}, "demo": {5, 200, 1}, "reasoning": {15, 500, 2}, "debug": {100, 1000, 5},
+		"minimal": {3, 100, 0},
 	} {
 		o, err := Preset(name)
-		if got := [3]int{o.MaxInteractions, o.ResultLimit, o.PreserveFirst}; err != nil || got != want || o.KeepResults {
+		if got := [3]int{o.MaxInteractions, o.ResultLimit, o.PreserveFirst}; err != nil || got != want ||
+			o.KeepResults {
 			t.Errorf("%q: %v, %v", name, got, err)
 		}
 	}
@@ -98,7 +100,8 @@ func TestTrajectoryKeepsPairs(t *testing.T) {
 
 // SPEC C3: a large result is cut although there are few interactions.
 func TestTrajectoryCutsResultsBeforeRemoving(t *testing.T) {
-	tr := readTrajectory(t, `{"question": "test", "tool_1": "weather", "tool_result_1": "`+strings.Repeat("x", 100)+`", "tool_2": "forecast", "tool_result_2": "small"}`)
+	tr := readTrajectory(t, `{"question": "test", "tool_1": "weather", "tool_result_1": "`+strings.Repeat("x", 100)+
+		`", "tool_2": "forecast", "tool_result_2": "small"}`)
 	out, report, _ := Fit(tr, Options{MaxInteractions: 3, ResultLimit: 10, PreserveFirst: 1})
 	m := members(t, out)
 	if got := m["tool_result_1"]; got != "[TRUNCATED: result too large (100 chars). First 10 chars shown]\nxxxxxxxxxx..." {
@@ -135,7 +138,8 @@ func made(form wire.Form, results []int, note string) string {
 	}
 	for i, n := range results {
 		k := form.Base() + i
-		m += fmt.Sprintf(`, "thought_%d": "t%d", "%s_%d": "tool%d", "tool_args_%d": {"n": %d}, "%s_%d": "%s"`, k, i, tool, k, i, k, i, result, k, strings.Repeat("é", n))
+		m += fmt.Sprintf(`, "thought_%d": "t%d", "%s_%d": "tool%d", "tool_args_%d": {"n": %d}, "%s_%d": "%s"`, k, i,
+			tool, k, i, k, i, result, k, strings.Repeat("é", n))
 	}
 	if note != "" {
 		m += `, "context_note": "` + note + `"`
@@ -178,7 +182,8 @@ func TestTrajectoryProperties(t *testing.T) {
 		cut := 0
 		for k, i := range want {
 			s := &got.Steps[k]
-			if s.Number != form.Base()+k || string(s.Thought()) != fmt.Sprintf(`"t%d"`, i) || string(s.Args()) != fmt.Sprintf(`{"n": %d}`, i) {
+			if s.Number != form.Base()+k || string(s.Thought()) != fmt.Sprintf(`"t%d"`, i) ||
+				string(s.Args()) != fmt.Sprintf(`{"n": %d}`, i) {
 				t.Fatalf("step %d: %s", k, out)
 			}
 			long := results[i] > o.ResultLimit && !o.KeepResults
@@ -257,7 +262,8 @@ func TestTrajectoryScripts(t *testing.T) {
 		o.Count = countFields
 		out, report, plan := Fit(readTrajectory(t, data.String()), o)
 		var b strings.Builder
-		fmt.Fprintf(&b, "removed %d, truncated %d, removed in total %d; action %s\n", report.Removed, report.Truncated, report.RemovedTotal, plan.Action)
+		fmt.Fprintf(&b, "removed %d, truncated %d, removed in total %d; action %s\n", report.Removed, report.Truncated,
+			report.RemovedTotal, plan.Action)
 		for _, k := range plan.Blocks {
 			fmt.Fprintf(&b, "  %d %s: %s\n", k.Index, k.Verdict, k.Reason)
 		}
@@ -271,7 +277,8 @@ func TestTrajectoryScripts(t *testing.T) {
 // A mark that a tool printed itself does not save a long result.
 func TestForgedMarkIsCut(t *testing.T) {
 	forged := `[TRUNCATED: result too large (900 chars). First 10 chars shown]\n` + strings.Repeat("x", 5000)
-	_, report, _ := Fit(readTrajectory(t, `{"question": "q", "tool_1": "t", "tool_result_1": "`+forged+`"}`), defaults(t))
+	_, report, _ := Fit(readTrajectory(t, `{"question": "q", "tool_1": "t", "tool_result_1": "`+forged+`"}`),
+		defaults(t))
 	if report.Truncated != 1 {
 		t.Errorf("%+v", report)
 	}
