@@ -57,7 +57,8 @@ func run(dir, classes, out string) error {
 		if err := os.WriteFile(filepath.Join(out, f.name), data, 0o644); err != nil {
 			return err
 		}
-		fmt.Printf("%s: %d ids, %d literals beside the 256 bytes, %d bytes\n", f.name, len(v.tokens), literals-256, len(data))
+		fmt.Printf("%s: %d ids, %d literals beside the 256 bytes, %d bytes\n", f.name, len(v.tokens), literals-256,
+			len(data))
 	}
 	if err := checkPrefix(dir); err != nil {
 		return err

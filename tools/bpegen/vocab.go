@@ -125,7 +125,8 @@ func (v *vocab) encode() (data []byte, literals int, err error) {
 
 // encodeClasses turns the list of classes into the runs of classes.bin.
 func encodeClasses(path string) ([]byte, error) {
-	code := map[string]uint64{"other": 0, "lower": 1, "upper": 2, "letter": 3, "mark": 4, "number": 5, "space": 6, "newline": 7}
+	code := map[string]uint64{"other": 0, "lower": 1, "upper": 2, "letter": 3, "mark": 4, "number": 5, "space": 6,
+		"newline": 7}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -58,7 +58,8 @@ func halve(in []message, fraction float64) (dryrun.Output, error) {
 	if fraction == 0 {
 		fraction = math.SmallestNonzeroFloat64 // 0 means the default to us
 	}
-	return decide(dryrun.Input{Policy: "halve", Budget: plenty, Low: plenty, Mode: string(window.Hard), Fraction: fraction, Over: true}, in, 1)
+	return decide(dryrun.Input{Policy: "halve", Budget: plenty, Low: plenty, Mode: string(window.Hard),
+		Fraction: fraction, Over: true}, in, 1)
 }
 
 func truncate(raw json.RawMessage) (map[string]any, error) {
@@ -150,8 +151,10 @@ func (m *managed) trigger() (t window.Trigger, budget window.Budget, warning str
 		reserve = *m.MaxTokens
 	}
 	budget, err = window.BudgetOf(window.Bounds{Window: m.ContextWindow, Output: reserve})
-	threshold, warning := window.Thresholds{Global: m.ThresholdPercent, Profiles: m.ProfileThresholds}.For(window.Profile{Name: m.Profile})
-	return window.WouldManage(m.TotalTokens+m.LastMessageTokens, budget, threshold, m.AutoCondense), budget, warning, err
+	threshold, warning := window.Thresholds{Global: m.ThresholdPercent,
+		Profiles: m.ProfileThresholds}.For(window.Profile{Name: m.Profile})
+	return window.WouldManage(m.TotalTokens+m.LastMessageTokens, budget, threshold, m.AutoCondense), budget, warning,
+		err
 }
 
 func willManage(raw json.RawMessage) (map[string]any, error) {
@@ -160,7 +163,8 @@ func willManage(raw json.RawMessage) (map[string]any, error) {
 		return nil, err
 	}
 	t, _, warning, err := in.trigger()
-	got := map[string]any{"result": t.Manages(), "effective_threshold": t.Threshold, "warning": warning != "", "warning_text": warning}
+	got := map[string]any{"result": t.Manages(), "effective_threshold": t.Threshold, "warning": warning != "",
+		"warning_text": warning}
 	if err != nil {
 		got["detail"] = err.Error()
 	}
@@ -184,7 +188,8 @@ func manage(raw json.RawMessage) (map[string]any, error) {
 			in.Messages[i].Tokens += total % len(in.Messages)
 		}
 	}
-	o := dryrun.Input{Policy: "halve", Budget: budget.Allowed, Low: budget.Allowed, Mode: string(window.Hard), Over: t.Over, Condense: t.Condense}
+	o := dryrun.Input{Policy: "halve", Budget: budget.Allowed, Low: budget.Allowed, Mode: string(window.Hard),
+		Over: t.Over, Condense: t.Condense}
 	asked := false
 	if in.AutoCondense {
 		o.Policy = "condense"
@@ -207,7 +212,8 @@ func manage(raw json.RawMessage) (map[string]any, error) {
 	got := map[string]any{
 		"action": map[string]string{"evict": "truncate", "trim": "truncate"}[d.Action], "prev_context_tokens": total,
 		"removed": len(ids(in.Messages, d.Shown, false)), "cost": d.Cost, "summary": d.Summary,
-		"effective_threshold": t.Threshold, "model_called": asked, "warning": warning != "", "warning_text": warning, "error": nil,
+		"effective_threshold": t.Threshold, "model_called": asked, "warning": warning != "", "warning_text": warning,
+		"error": nil,
 	}
 	if got["action"] == "" {
 		got["action"] = d.Action
@@ -236,11 +242,13 @@ func legalIndices(raw json.RawMessage) (map[string]any, error) {
 	for _, e := range in.Events {
 		var ev struct{ Action, Obs string }
 		if json.Unmarshal(e, &ev) != nil { // a word: a message
-			msgs = append(msgs, chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("m")}}})
+			msgs = append(msgs,
+				chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: chat.Quote("m")}}})
 			continue
 		}
 		if ev.Action != "" {
-			msgs = append(msgs, chat.Message{Role: chat.Assistant, Parts: []chat.Part{{Kind: chat.Call, ID: ev.Action}}})
+			msgs = append(msgs, chat.Message{Role: chat.Assistant,
+				Parts: []chat.Part{{Kind: chat.Call, ID: ev.Action}}})
 		} else {
 			msgs = append(msgs, chat.Message{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, ID: ev.Obs}}})
 		}
@@ -272,7 +280,8 @@ func clearResults(raw json.RawMessage) (map[string]any, error) {
 	for _, n := range sizes(in.Messages, 1) {
 		total += n
 	}
-	o := dryrun.Input{Policy: "mask", Budget: plenty, Mode: string(window.Soft), Over: total > in.Params.Trigger, KeepResults: 3, ClearInputs: in.Params.ClearInputs, KeepTools: in.Params.ExcludeTools}
+	o := dryrun.Input{Policy: "mask", Budget: plenty, Mode: string(window.Soft), Over: total > in.Params.Trigger,
+		KeepResults: 3, ClearInputs: in.Params.ClearInputs, KeepTools: in.Params.ExcludeTools}
 	if in.Params.Keep != nil {
 		if o.KeepResults = *in.Params.Keep; o.KeepResults == 0 {
 			o.KeepResults = -1

@@ -21,7 +21,8 @@ func overruled(c testCase, op string, want, got map[string]any) string {
 	case "truncate":
 		// The relative hides the last user message when it halves a history that ends
 		// with an assistant's message.
-		if slices.Contains(list(want["hidden_ids"]), prompt) && !slices.Contains(list(got["hidden_ids"]), prompt) && even(got["removed"]) {
+		if slices.Contains(list(want["hidden_ids"]), prompt) && !slices.Contains(list(got["hidden_ids"]), prompt) &&
+			even(got["removed"]) {
 			return "the relative hides the last user message, which always reaches the model (SPEC E2)"
 		}
 	case "manage":
@@ -48,7 +49,8 @@ func overruled(c testCase, op string, want, got map[string]any) string {
 		// A marker is a part of a user's message and not a message, so the effective
 		// history has no places for markers.
 		if withoutMarkers(want["effective_ids"]) == withoutMarkers(got["effective_ids"]) &&
-			equal(want["first_removed"], got["first_removed"]) && equal(want["second_hidden_ids"], got["second_hidden_ids"]) {
+			equal(want["first_removed"], got["first_removed"]) &&
+			equal(want["second_hidden_ids"], got["second_hidden_ids"]) {
 			return "the relative's markers are messages of their own, ours are parts of a message next to the gap"
 		}
 	}

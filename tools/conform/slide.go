@@ -69,7 +69,8 @@ func slidingNew(raw json.RawMessage) (map[string]any, error) {
 	if err := read(raw, &in); err != nil {
 		return nil, err
 	}
-	got := map[string]any{"window_size": window.DefaultSlide, "truncate_results": true, "per_turn": false, "compression_threshold": nil, "error": nil}
+	got := map[string]any{"window_size": window.DefaultSlide, "truncate_results": true, "per_turn": false,
+		"compression_threshold": nil, "error": nil}
 	if in.WindowSize != nil {
 		got["window_size"] = *in.WindowSize
 		if _, err := decide(slide(*in.WindowSize), nil, each); err != nil {
@@ -100,7 +101,8 @@ func truncateResult(raw json.RawMessage) (map[string]any, error) {
 	for _, item := range in.Items {
 		if item.Type != "text" {
 			data := base64.StdEncoding.EncodeToString(make([]byte, item.Bytes))
-			result.Parts = append(result.Parts, chat.Part{Kind: chat.Image, Type: item.Type, Media: &chat.Media{Type: "image/" + item.Format, Data: []byte(data)}})
+			result.Parts = append(result.Parts, chat.Part{Kind: chat.Image, Type: item.Type,
+				Media: &chat.Media{Type: "image/" + item.Format, Data: []byte(data)}})
 			continue
 		}
 		var b strings.Builder
@@ -113,7 +115,8 @@ func truncateResult(raw json.RawMessage) (map[string]any, error) {
 		result.Parts = append(result.Parts, chat.Part{Kind: chat.Text, Text: chat.Quote(b.String())})
 	}
 	short, removed, changed := clip.Result(&result, clip.Head, clip.Tail)
-	got := map[string]any{"changed": changed, "removed_chars": removed, "status": "success", "prefix": nil, "suffix": nil, "images_replaced": 0, "placeholders": []string{}}
+	got := map[string]any{"changed": changed, "removed_chars": removed, "status": "success", "prefix": nil,
+		"suffix": nil, "images_replaced": 0, "placeholders": []string{}}
 	if short.IsError {
 		got["status"] = "error"
 	}

@@ -45,8 +45,10 @@ func load(patterns []string) ([]*packages.Package, error) {
 func check(fset *token.FileSet, p *packages.Package) {
 	p.Fset = fset
 	p.TypesInfo = &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
-		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses:      map[*ast.Ident]types.Object{},
+		Implicits: map[ast.Node]types.Object{}, Instances: map[*ast.Ident]types.Instance{},
+		Scopes:     map[ast.Node]*types.Scope{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
 	}
 	if p.PkgPath == "unsafe" {
@@ -71,7 +73,8 @@ func check(fset *token.FileSet, p *packages.Package) {
 		}
 		p.Syntax = append(p.Syntax, f)
 	}
-	config := types.Config{Sizes: p.TypesSizes, IgnoreFuncBodies: !whole(p.PkgPath), Error: failed, Importer: imports(p.Imports)}
+	config := types.Config{Sizes: p.TypesSizes, IgnoreFuncBodies: !whole(p.PkgPath), Error: failed,
+		Importer: imports(p.Imports)}
 	if p.Module != nil && p.Module.GoVersion != "" {
 		config.GoVersion = "go" + p.Module.GoVersion
 	}

@@ -35,7 +35,8 @@ var pure = []string{"errors", "fmt", "net/http", "sort", "strings", "time"}
 
 // whole reports whether the functions of a package are looked into.
 func whole(path string) bool {
-	return strings.TrimSuffix(path, "_test") == module || strings.HasPrefix(path, module+"/") || slices.Contains(pure, path)
+	return strings.TrimSuffix(path, "_test") == module || strings.HasPrefix(path, module+"/") ||
+		slices.Contains(pure, path)
 }
 
 func main() {
@@ -46,7 +47,8 @@ func main() {
 	}
 	checks := vet
 	if build.Default.GOOS == runtime.GOOS && build.Default.GOARCH == runtime.GOARCH {
-		for _, c := range slices.Concat(simple.Analyzers, staticcheck.Analyzers, stylecheck.Analyzers, []*lint.Analyzer{unused.Analyzer}) {
+		for _, c := range slices.Concat(simple.Analyzers, staticcheck.Analyzers, stylecheck.Analyzers,
+			[]*lint.Analyzer{unused.Analyzer}) {
 			if !c.Doc.NonDefault {
 				checks = append(checks, c.Analyzer)
 			}

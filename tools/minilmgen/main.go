@@ -92,7 +92,8 @@ func readPinned(path, sum string) ([]byte, error) {
 		return nil, err
 	}
 	if got := fmt.Sprintf("%x", sha256.Sum256(data)); got != sum {
-		return nil, fmt.Errorf("%s has the SHA-256 %s, want %s: get the package that docs/dependencies.md names", path, got, sum)
+		return nil, fmt.Errorf("%s has the SHA-256 %s, want %s: get the package that docs/dependencies.md names", path,
+			got, sum)
 	}
 	return data, nil
 }

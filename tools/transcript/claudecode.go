@@ -137,7 +137,8 @@ func (c *claudeCode) piece(l *claudecode.Line) (keep bool, err error) {
 	}
 	// Only the last piece has the complete output count.
 	u := l.Message.Usage
-	known.call.Usage = Usage{u.Input, u.CacheRead, u.CacheWrite + u.CacheWrite1h, max(u.Output, known.call.Usage.Output)}
+	known.call.Usage = Usage{u.Input, u.CacheRead, u.CacheWrite + u.CacheWrite1h,
+		max(u.Output, known.call.Usage.Output)}
 	return !ok, nil
 }
 

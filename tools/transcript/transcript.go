@@ -171,7 +171,8 @@ func (s *Session) head(model string) []byte {
 		if len(s.Tools) > 0 {
 			b = append(b, `,"tools":[`...)
 			for i, name := range s.Tools {
-				b = appendTool(b, i, `{"type":"function","function":{"name":`, name, `,"parameters":{"type":"object"}}}`)
+				b = appendTool(b, i, `{"type":"function","function":{"name":`, name,
+					`,"parameters":{"type":"object"}}}`)
 			}
 			b = append(b, ']')
 		}

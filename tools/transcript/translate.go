@@ -247,7 +247,8 @@ func (b *anthropicBlock) chatPart() json.RawMessage {
 	case b.Type == "text":
 		return concat(`{"type":"text","text":`, quote(b.Text), `}`)
 	case b.Type == "image" && b.Source.Type == "base64":
-		return concat(`{"type":"image_url","image_url":{"url":`, quote("data:"+b.Source.Media+";base64,"+b.Source.Data), `}}`)
+		return concat(`{"type":"image_url","image_url":{"url":`, quote("data:"+b.Source.Media+";base64,"+b.Source.Data),
+			`}}`)
 	}
 	return concat(`{"type":"text","text":`, quote("["+b.Type+"]"), `}`)
 }
@@ -300,7 +301,9 @@ func (w wireIDs) items(raw []byte, count bool) ([][]byte, error) {
 			id = `"id":"` + itemID("msg_", raw) + `",`
 		}
 		if isString(m.Content) {
-			items = append(items, concat(`{"type":"message",`+id+`"role":"assistant","content":[{"type":"output_text","text":`, m.Content, `}]}`))
+			items = append(items,
+				concat(`{"type":"message",`+id+`"role":"assistant","content":[{"type":"output_text","text":`, m.Content,
+					`}]}`))
 		}
 	default:
 		content, err := responsesContent(m.Content)
@@ -317,7 +320,8 @@ func (w wireIDs) items(raw []byte, count bool) ([][]byte, error) {
 		if m.Reasoning != "" {
 			id = `"id":"` + itemID("fc_", c.ID) + `",`
 		}
-		items = append(items, slices.Concat([]byte(`{"type":"function_call",`+id+`"call_id":`), w.id(c.ID), []byte(`,"name":`), quote(c.Function.Name),
+		items = append(items, slices.Concat([]byte(`{"type":"function_call",`+id+`"call_id":`), w.id(c.ID),
+			[]byte(`,"name":`), quote(c.Function.Name),
 			[]byte(`,"arguments":`), c.Function.Arguments, []byte(`}`)))
 	}
 	return items, nil
@@ -334,7 +338,8 @@ func (w wireIDs) id(raw json.RawMessage) json.RawMessage {
 
 // reasoning writes the item that represents the thinking before a reply.
 func reasoning(reply []byte, said string) []byte {
-	return slices.Concat([]byte(`{"type":"reasoning","id":"`+itemID("rs_", reply)+`","summary":[],"encrypted_content":`), quote(signature([]byte(said))), []byte(`}`))
+	return slices.Concat([]byte(`{"type":"reasoning","id":"`+itemID("rs_", reply)+
+		`","summary":[],"encrypted_content":`), quote(signature([]byte(said))), []byte(`}`))
 }
 
 // itemID returns an id that is unique to the item.

@@ -157,7 +157,8 @@ func emitWiden() {
 // multiplied as 16-bit numbers, because the instruction that multiplies bytes
 // saturates. A register of sums holds four columns, each in two halves.
 func emitLinearAVX2() {
-	TEXT("linearAVX2", NOSPLIT, "func(c *float32, ldc int, wide *int16, rows *byte, k int, w *int8, scale *float32, sum *int32, bias *float32, ahead int, add bool)")
+	TEXT("linearAVX2", NOSPLIT,
+		"func(c *float32, ldc int, wide *int16, rows *byte, k int, w *int8, scale *float32, sum *int32, bias *float32, ahead int, add bool)")
 	Pragma("noescape")
 	Doc("linearAVX2 multiplies four rows, widened, by eight columns of a panel.")
 	const rows, unroll = 4, 4

@@ -33,7 +33,8 @@ type frame struct {
 }
 
 func open(name, doc string) frame {
-	TEXT(name, NOSPLIT, "func(out *float32, values *int8, scales *float32, n, dimensions int, query *byte, sum int32, factor float32, t *byte)")
+	TEXT(name, NOSPLIT,
+		"func(out *float32, values *int8, scales *float32, n, dimensions int, query *byte, sum int32, factor float32, t *byte)")
 	Pragma("noescape")
 	Doc(doc)
 	var f frame

@@ -58,7 +58,8 @@ func report(r io.Reader, w io.Writer) error {
 	if err := sc.Err(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%-12s %-6s %-12s %9s %5s %9s %19s %12s\n", "encoding", "chunk", "counter", "tokens", "runs", "MB/s", "(slowest-fastest)", "ours is")
+	fmt.Fprintf(w, "%-12s %-6s %-12s %9s %5s %9s %19s %12s\n", "encoding", "chunk", "counter", "tokens", "runs", "MB/s",
+		"(slowest-fastest)", "ours is")
 	for _, k := range order {
 		ours := 0.0
 		for _, r := range results[k] {
@@ -73,7 +74,8 @@ func report(r io.Reader, w io.Writer) error {
 				chunk = "whole"
 			}
 			span := fmt.Sprintf("(%.1f-%.1f)", speed(r.times[len(r.times)-1]), speed(r.times[0]))
-			fmt.Fprintf(w, "%-12s %-6s %-12s %9d %5d %9.1f %19s %11.2fx\n", k.encoding, chunk, r.name, r.tokens, len(r.times), mid, span, ours/mid)
+			fmt.Fprintf(w, "%-12s %-6s %-12s %9d %5d %9.1f %19s %11.2fx\n", k.encoding, chunk, r.name, r.tokens,
+				len(r.times), mid, span, ours/mid)
 		}
 	}
 	return nil

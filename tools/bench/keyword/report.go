@@ -32,7 +32,8 @@ func report(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("no samples")
 	}
 	first := by[names[0]][0]
-	fmt.Fprintf(out, "%d queries, %d postings at the median; Oriel's index takes %d kB. Ratios: above 1, the first line is the better one.\n\n", len(first.Millis), harness.Quantile(first.Postings, .5), first.Bytes/1000)
+	fmt.Fprintf(out,
+		"%d queries, %d postings at the median; Oriel's index takes %d kB. Ratios: above 1, the first line is the better one.\n\n", len(first.Millis), harness.Quantile(first.Postings, .5), first.Bytes/1000)
 	fmt.Fprintln(out, "| | p50 ms | ratio | p95 ms | ratio | documents/s | ratio | same top 10 |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|")
 	figure := func(name string, f func(sample) float64) float64 {

@@ -134,7 +134,8 @@ func (c *comparison) enlist() error {
 			return nil, err
 		}
 		return &process{name: name, threads: threads, file: info.Size(), rival: true,
-			command: []string{c.python, c.rival, "serve", path, filepath.Join(c.models, "model/tokenizer.json"), strconv.Itoa(threads), c.texts}}, nil
+			command: []string{c.python, c.rival, "serve", path, filepath.Join(c.models, "model/tokenizer.json"),
+				strconv.Itoa(threads), c.texts}}, nil
 	}
 	c.nameORTInt8, c.nameORTFull = "ORT int8", "ORT f32"
 	add := func(to *[]*process, p *process, e error) {

@@ -57,17 +57,20 @@ func (c *comparison) report(w io.Writer) {
 	for _, p := range slices.Concat(c.contenders, c.twoThreads) {
 		if p.rival {
 			fmt.Fprintf(w, "%s, %d threads: %s and %s ms a text.\n", p.name, p.threads,
-				number(harness.Median(p.ms[batchSorted])/batchTexts), number(harness.Median(p.ms[batchEach])/batchTexts))
+				number(harness.Median(p.ms[batchSorted])/batchTexts),
+				number(harness.Median(p.ms[batchEach])/batchTexts))
 		}
 	}
-	fmt.Fprintf(w, "\nOther programs used %.2f processors meanwhile, and %.2f during the samples with two threads.\n", c.others[0], c.others[1])
+	fmt.Fprintf(w, "\nOther programs used %.2f processors meanwhile, and %.2f during the samples with two threads.\n",
+		c.others[0], c.others[1])
 	if c.others[1] > quiet {
 		fmt.Fprintln(w, "**That is too much for wall times: the figures for two threads say nothing. Run this again on a quiet machine.**")
 	}
 	fmt.Fprintln(w, "\n| | samples | fastest–slowest at 64 | first vector, ms | of it loading | resident growth, MB | beyond the weights | allocations a call, 1 text | bytes | of a batch | bytes |\n|---|"+strings.Repeat("--:|", 10))
 	for _, p := range c.contenders {
 		s := p.ms["64"]
-		fmt.Fprintf(w, "| %s | %d | %s–%s | %.0f | %.0f | %.1f | %.1f |", p.name, len(s), number(slices.Min(s)), number(slices.Max(s)),
+		fmt.Fprintf(w, "| %s | %d | %s–%s | %.0f | %.0f | %.1f | %.1f |", p.name, len(s), number(slices.Min(s)),
+			number(slices.Max(s)),
 			harness.Median(p.up), harness.Median(p.loaded), mb(p.resident), mb(p.resident-p.file))
 		if p.rival {
 			fmt.Fprintln(w, " | | | |")
@@ -137,7 +140,8 @@ func (c *comparison) writeJSON(w io.Writer) error {
 	}
 	var rows []row
 	for _, p := range slices.Concat(c.contenders, c.twoThreads) {
-		r := row{Name: p.name, Threads: p.threads, Clock: "cpu", Samples: p.ms, First: harness.Median(p.up), Loading: harness.Median(p.loaded),
+		r := row{Name: p.name, Threads: p.threads, Clock: "cpu", Samples: p.ms, First: harness.Median(p.up),
+			Loading:  harness.Median(p.loaded),
 			Resident: p.resident, Beyond: p.resident - p.file, Allocations: p.allocations,
 			PerText: map[string]float64{}, TimesInt8: map[string]float64{}, TimesF32: map[string]float64{}}
 		r.Others = c.others[0]

@@ -140,7 +140,8 @@ func (c *contender) allocations(w io.Writer, name string) error {
 		}
 	}
 	runtime.ReadMemStats(&after)
-	_, err := fmt.Fprintln(w, float64(after.Mallocs-before.Mallocs)/calls, float64(after.TotalAlloc-before.TotalAlloc)/calls)
+	_, err := fmt.Fprintln(w, float64(after.Mallocs-before.Mallocs)/calls,
+		float64(after.TotalAlloc-before.TotalAlloc)/calls)
 	return err
 }
 

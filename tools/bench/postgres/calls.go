@@ -48,7 +48,8 @@ func (b *bench) calls(count, rounds int) {
 		slices.Sort(f.wait)
 		slices.Sort(f.own)
 		slices.Sort(f.database)
-		fmt.Printf("| %s | %v (%v) | %v | %v |\n", name, f.wait[len(f.wait)/2].Round(time.Microsecond), f.wait[len(f.wait)*99/100].Round(time.Microsecond),
+		fmt.Printf("| %s | %v (%v) | %v | %v |\n", name, f.wait[len(f.wait)/2].Round(time.Microsecond),
+			f.wait[len(f.wait)*99/100].Round(time.Microsecond),
 			f.own[len(f.own)/2].Round(time.Microsecond), f.database[len(f.database)/2].Round(time.Microsecond))
 	}
 }
@@ -67,11 +68,14 @@ func serveCalls(store timeline.Store, name string, count int) (waits []time.Dura
 			if i == 0 && len(*list) > 0 {
 				continue
 			}
-			*list = append(*list, json.RawMessage(fmt.Sprintf(`{"role":%q,"content":"%s: %d of %d %s"}`, role, name, n, n%conversations, strings.Repeat(fmt.Sprintf("words %d ", n), 100))))
+			*list = append(*list, json.RawMessage(fmt.Sprintf(`{"role":%q,"content":"%s: %d of %d %s"}`, role, name, n,
+				n%conversations, strings.Repeat(fmt.Sprintf("words %d ", n), 100))))
 		}
-		body, err := json.Marshal(map[string]any{"model": "claude-sonnet-4-5", "max_tokens": 100, "system": "You are a harbour master.", "messages": *list})
+		body, err := json.Marshal(map[string]any{"model": "claude-sonnet-4-5", "max_tokens": 100,
+			"system": "You are a harbour master.", "messages": *list})
 		check(err)
-		r := &call.Request{ID: fmt.Sprint(name, " ", n), Tenant: timeline.Local, Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body}
+		r := &call.Request{ID: fmt.Sprint(name, " ", n), Tenant: timeline.Local, Format: wire.Anthropic,
+			Path: "/v1/messages", Header: http.Header{}, Body: body}
 		start := time.Now()
 		c := call.Of(e).Begin(ctx, r)
 		waits = append(waits, time.Since(start))

@@ -20,7 +20,8 @@ func (b *bench) sizes(sizes []int, calls int) {
 	url := b.schema(base)
 	s := b.open(url)
 	defer s.Close()
-	_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "first", Now: time.Now(), Messages: []timeline.Message{kilobyte(-1)}})
+	_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "first", Now: time.Now(),
+		Messages: []timeline.Message{kilobyte(-1)}})
 	check(err)
 	fmt.Println("\n| stored messages | a change of one message, median (99 %) | processor time, Oriel | database | 20 messages read | a call, processor time, Oriel | database | MB on disk |")
 	fmt.Println("|---|--:|--:|--:|--:|--:|--:|--:|")
@@ -35,7 +36,8 @@ func (b *bench) sizes(sizes []int, calls int) {
 		}
 		b.configure(nil)
 		b.settle(url)
-		fmt.Fprintf(os.Stderr, "%d messages after %.0f s, %.0f s of the database's processor time\n", size, time.Since(began).Seconds(), (b.databaseTime() - database).Seconds())
+		fmt.Fprintf(os.Stderr, "%d messages after %.0f s, %.0f s of the database's processor time\n", size,
+			time.Since(began).Seconds(), (b.databaseTime() - database).Seconds())
 		b.measure(s, size, calls)
 	}
 }
@@ -105,7 +107,8 @@ func (b *bench) measure(s timeline.Store, size, calls int) {
 	var at timeline.Place
 	name := fmt.Sprint("at ", size)
 	write := func(i int) {
-		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, At: at, Now: time.Now(), Messages: []timeline.Message{kilobyte(size*7 + i)}})
+		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, At: at, Now: time.Now(),
+			Messages: []timeline.Message{kilobyte(size*7 + i)}})
 		check(err)
 		at = a.Head
 	}
@@ -130,11 +133,14 @@ func (b *bench) measure(s timeline.Store, size, calls int) {
 	serveCalls(s, name+" before", calls/4) // statements are prepared, pages are read
 	ownCall, databaseCall := ownTime(), b.sessionTime()
 	serveCalls(s, name, calls)
-	ownCall, databaseCall = (ownTime()-ownCall)/time.Duration(calls), (b.sessionTime()-databaseCall)/time.Duration(calls)
+	ownCall, databaseCall = (ownTime()-ownCall)/time.Duration(calls),
+		(b.sessionTime()-databaseCall)/time.Duration(calls)
 	slices.Sort(took)
 	slices.Sort(reads)
 	st, err := s.Stats(ctx, timeline.Local)
 	check(err)
-	fmt.Printf("| %d | %v (%v) | %v | %v | %v | %v | %v | %d |\n", st.Messages, took[changes/2].Round(time.Microsecond), took[changes*99/100].Round(time.Microsecond),
-		own.Round(time.Microsecond), database.Round(time.Microsecond), reads[len(reads)/2].Round(time.Microsecond), ownCall.Round(time.Microsecond), databaseCall.Round(time.Microsecond), st.Disk>>20)
+	fmt.Printf("| %d | %v (%v) | %v | %v | %v | %v | %v | %d |\n", st.Messages, took[changes/2].Round(time.Microsecond),
+		took[changes*99/100].Round(time.Microsecond),
+		own.Round(time.Microsecond), database.Round(time.Microsecond), reads[len(reads)/2].Round(time.Microsecond),
+		ownCall.Round(time.Microsecond), databaseCall.Round(time.Microsecond), st.Disk>>20)
 }

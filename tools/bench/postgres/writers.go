@@ -16,7 +16,8 @@ import (
 )
 
 func kilobyte(i int) timeline.Message {
-	raw := fmt.Appendf(nil, `{"role":"user","content":"%d %s"}`, i, strings.Repeat(fmt.Sprintf("%x the tide ", i*7919), 60))
+	raw := fmt.Appendf(nil, `{"role":"user","content":"%d %s"}`, i,
+		strings.Repeat(fmt.Sprintf("%x the tide ", i*7919), 60))
 	return timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: "anthropic", Role: "user"}
 }
 
@@ -38,7 +39,8 @@ func (b *bench) writers(count, rounds int) {
 		slices.Sort(ours)
 		slices.Sort(free)
 		slices.Sort(ratios)
-		fmt.Printf("| %d | %.0f | %.0f | %.2f (%.2f–%.2f) | %.0f |\n", at, plain[len(plain)/2], ours[len(ours)/2], ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], free[len(free)/2])
+		fmt.Printf("| %d | %.0f | %.0f | %.2f (%.2f–%.2f) | %.0f |\n", at, plain[len(plain)/2], ours[len(ours)/2],
+			ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], free[len(free)/2])
 	}
 }
 
@@ -62,7 +64,8 @@ func (b *bench) ours(url string, count, at int) float64 {
 	defer s.Close()
 	heads := make([]timeline.Place, at)
 	write := func(w, i int) {
-		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: fmt.Sprint(w), At: heads[w], Now: time.Now(), Messages: []timeline.Message{kilobyte(i)}})
+		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: fmt.Sprint(w), At: heads[w],
+			Now: time.Now(), Messages: []timeline.Message{kilobyte(i)}})
 		check(err)
 		heads[w] = a.Head
 	}
@@ -76,7 +79,8 @@ func (b *bench) plain(count, at int) float64 {
 	url := b.schema(b.server.Admin())
 	s := b.open(url)
 	for w := range at {
-		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: fmt.Sprint(w), Now: time.Now(), Messages: []timeline.Message{kilobyte(-1 - w)}})
+		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: fmt.Sprint(w), Now: time.Now(),
+			Messages: []timeline.Message{kilobyte(-1 - w)}})
 		check(err)
 	}
 	check(s.Close())
@@ -92,7 +96,8 @@ func (b *bench) plain(count, at int) float64 {
 	conversations := make([]struct{ id, trunk, depth int64 }, at)
 	for w := range conversations {
 		c := &conversations[w]
-		check(pool.QueryRow(ctx, "SELECT id, trunk, depth FROM conversation WHERE tenant = 1 AND name = $1", fmt.Sprint(w)).Scan(&c.id, &c.trunk, &c.depth))
+		check(pool.QueryRow(ctx, "SELECT id, trunk, depth FROM conversation WHERE tenant = 1 AND name = $1",
+			fmt.Sprint(w)).Scan(&c.id, &c.trunk, &c.depth))
 	}
 	write := func(w, i int) {
 		c := &conversations[w]
@@ -103,7 +108,8 @@ func (b *bench) plain(count, at int) float64 {
 		batch.Queue("INSERT INTO message (tenant, trunk, depth, time, hash, says, content, format, role, ref) VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8, '')", c.trunk, c.depth, int64(i), h, [16]byte(m.Identity), h, m.Format, m.Role)
 		batch.Queue("UPDATE conversation SET trunk = $2, depth = $3, revision = revision + 1, updated = $4, hash = $5 WHERE tenant = 1 AND id = $1", c.id, c.trunk, c.depth, int64(i), h)
 		batch.Queue("INSERT INTO conversation_trunk (tenant, conversation, trunk, depth) VALUES (1, $1, $2, $3) ON CONFLICT (tenant, conversation, trunk) DO UPDATE SET depth = excluded.depth", c.id, c.trunk, c.depth)
-		batch.Queue("INSERT INTO content (tenant, hash, size, codec, refs, data) VALUES (1, $1, $2, 0, 1, $3)", h, int64(len(m.Raw)), m.Raw)
+		batch.Queue("INSERT INTO content (tenant, hash, size, codec, refs, data) VALUES (1, $1, $2, 0, 1, $3)", h,
+			int64(len(m.Raw)), m.Raw)
 		batch.Queue("commit")
 		check(pool.SendBatch(ctx, batch).Close())
 	}

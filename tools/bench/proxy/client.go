@@ -22,7 +22,8 @@ type client struct {
 }
 
 func newClient(base string) *client {
-	return &client{base: base, http: http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1000}}}
+	return &client{base: base,
+		http: http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1000}}}
 }
 
 // times are the times of one call since it was sent.

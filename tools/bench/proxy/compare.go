@@ -65,7 +65,8 @@ func against(folder string, rounds int) error {
 
 // measure starts the contenders, lets them take turns, calls then, and ends
 // them. With apart it also makes spaced calls.
-func measure(folder string, all []*contender, rounds int, apart bool, then func(upstream, work string)) (map[key]*cell, error) {
+func measure(folder string, all []*contender, rounds int, apart bool,
+	then func(upstream, work string)) (map[key]*cell, error) {
 	upstream, stop, err := startUpstream(0, 0)
 	if err != nil {
 		return nil, err

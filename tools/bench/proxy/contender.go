@@ -30,7 +30,8 @@ func contenders(folder string) []*contender {
 		{name: "ReverseProxy", command: reverseProxy},
 		{name: "Oriel, bypass", command: oriel, bypass: true},
 		{name: "Oriel", command: oriel},
-		{name: "Bifrost", command: bifrost(folder), prefix: map[bool]string{true: "/anthropic", false: "/openai"}, rival: true},
+		{name: "Bifrost", command: bifrost(folder), prefix: map[bool]string{true: "/anthropic", false: "/openai"},
+			rival: true},
 		{name: "LiteLLM", command: litellm(folder), rival: true},
 		{name: "Headroom, --no-optimize", command: headroom(folder, "--no-optimize"), rival: true},
 		{name: "Headroom", command: headroom(folder), rival: true},
@@ -87,8 +88,10 @@ func litellm(folder string) func(int, string, string) ([]string, []string, error
   - model_name: claude-sonnet-4-5
     litellm_params: {model: anthropic/claude-sonnet-4-5, api_base: "%[1]s", api_key: sk-bench}
 `, upstream)
-		return []string{"LITELLM_LOCAL_MODEL_COST_MAP=True", "LITELLM_LOG=ERROR", "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY=true"},
-			[]string{program, "--config", config, "--host", "127.0.0.1", "--port", fmt.Sprint(port), "--telemetry", "False"}, os.WriteFile(config, []byte(text), 0o644)
+		return []string{"LITELLM_LOCAL_MODEL_COST_MAP=True", "LITELLM_LOG=ERROR",
+				"LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY=true"},
+			[]string{program, "--config", config, "--host", "127.0.0.1", "--port", fmt.Sprint(port), "--telemetry",
+				"False"}, os.WriteFile(config, []byte(text), 0o644)
 	}
 }
 
@@ -97,8 +100,10 @@ func litellm(folder string) func(int, string, string) ([]string, []string, error
 func headroom(folder string, more ...string) func(int, string, string) ([]string, []string, error) {
 	return func(port int, upstream, data string) ([]string, []string, error) {
 		program := filepath.Join(folder, "headroom/bin/headroom")
-		return []string{"OPENAI_TARGET_API_URL=" + upstream, "ANTHROPIC_TARGET_API_URL=" + upstream, "HOME=" + data, "HEADROOM_TELEMETRY=off"},
-			append([]string{program, "proxy", "--host", "127.0.0.1", "--port", fmt.Sprint(port), "--no-rate-limit"}, more...), installed(program)
+		return []string{"OPENAI_TARGET_API_URL=" + upstream, "ANTHROPIC_TARGET_API_URL=" + upstream, "HOME=" + data,
+				"HEADROOM_TELEMETRY=off"},
+			append([]string{program, "proxy", "--host", "127.0.0.1", "--port", fmt.Sprint(port), "--no-rate-limit"},
+				more...), installed(program)
 	}
 }
 
@@ -111,8 +116,10 @@ func bifrost(folder string) func(int, string, string) ([]string, []string, error
 			return nil, nil, err
 		}
 		provider := fmt.Sprintf(`{"keys":[{"name":"k","value":"sk-bench","models":["*"],"weight":1}],"network_config":{"base_url":%q,"allow_private_network":true}}`, upstream)
-		text := fmt.Sprintf(`{"client":{"enable_logging":false},"providers":{"openai":%[1]s,"anthropic":%[1]s}}`, provider)
-		return nil, []string{program, "-host", "127.0.0.1", "-port", fmt.Sprint(port), "-app-dir", data, "-log-level", "error"},
+		text := fmt.Sprintf(`{"client":{"enable_logging":false},"providers":{"openai":%[1]s,"anthropic":%[1]s}}`,
+			provider)
+		return nil, []string{program, "-host", "127.0.0.1", "-port", fmt.Sprint(port), "-app-dir", data, "-log-level",
+				"error"},
 			os.WriteFile(filepath.Join(data, "config.json"), []byte(text), 0o644)
 	}
 }

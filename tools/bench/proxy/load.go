@@ -93,7 +93,8 @@ func (s *site) within(run func(*site) (string, error)) (string, error) {
 }
 
 func (s *site) start() (err error) {
-	s.process, err = startProcess(filepath.Join(s.data, "log"), []string{"GOTRACEBACK=all", "GORACE=halt_on_error=0"}, serve(s.oriel, s.port, s.upstream, s.data)...)
+	s.process, err = startProcess(filepath.Join(s.data, "log"), []string{"GOTRACEBACK=all", "GORACE=halt_on_error=0"},
+		serve(s.oriel, s.port, s.upstream, s.data)...)
 	if err != nil {
 		return err
 	}
@@ -148,7 +149,9 @@ func (s *site) steady() (string, error) {
 	}
 	n := len(memory)
 	third, last := harness.Quantile(memory[n/2:n*3/4], 1), harness.Quantile(memory[n*3/4:], 1)
-	result := fmt.Sprintf("goroutines %d → %d, files and connections %d → %d, highest MB in the third quarter %.0f, in the last %.0f", least, left, files, open, third, last)
+	result := fmt.Sprintf(
+		"goroutines %d → %d, files and connections %d → %d, highest MB in the third quarter %.0f, in the last %.0f",
+		least, left, files, open, third, last)
 	_, failed := s.crowd.counts()
 	switch {
 	case failed > 0:
@@ -241,7 +244,8 @@ func (s *site) judge(signal time.Time) error {
 	var bad error
 	for _, word := range []string{"DATA RACE", "level=ERROR", "panic:"} {
 		if n := bytes.Count(log, []byte(word)); n > 0 {
-			bad = errors.Join(bad, fmt.Errorf("the log has %q %d times, first %.200q", word, n, log[bytes.Index(log, []byte(word)):]))
+			bad = errors.Join(bad, fmt.Errorf("the log has %q %d times, first %.200q", word, n,
+				log[bytes.Index(log, []byte(word)):]))
 		}
 	}
 	if err := s.verify(); err != nil {
@@ -297,7 +301,9 @@ func (s *site) judge(signal time.Time) error {
 		}
 	}
 	if before+after > 0 {
-		bad = errors.Join(bad, fmt.Errorf("of %d calls %d that ended before the signal and %d after it are not in the history, such as %s", len(s.crowd.ended), before, after, example))
+		bad = errors.Join(bad,
+			fmt.Errorf("of %d calls %d that ended before the signal and %d after it are not in the history, such as %s",
+				len(s.crowd.ended), before, after, example))
 	}
 	return bad
 }
@@ -333,9 +339,11 @@ func (c *crowd) begin(streams int) {
 // one runs conversation after conversation until it is stopped; it finishes
 // the current call.
 func (c *crowd) one(ctx context.Context, client int) {
-	time.Sleep(time.Duration(client) * time.Second / time.Duration(c.streams)) // clients do not call in step with each other
+	time.Sleep(time.Duration(client) * time.Second / time.Duration(
+		c.streams)) // clients do not call in step with each other
 	for n := 0; ; n++ {
-		t := newTalk(kind{anthropic: n%2 == 0, messages: 3, size: 400, calls: 19}, fmt.Sprintf("%s.%d.%d.%d", c.name, c.runs, client, n))
+		t := newTalk(kind{anthropic: n%2 == 0, messages: 3, size: 400, calls: 19},
+			fmt.Sprintf("%s.%d.%d.%d", c.name, c.runs, client, n))
 		for call := 0; call <= t.calls; call++ {
 			body, want := t.body(call, true)
 			for {

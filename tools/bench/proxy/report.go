@@ -22,7 +22,8 @@ func target(k kind, i int) string {
 }
 
 func report(w io.Writer, all []*contender, cells map[key]*cell, memory map[string]*growth) {
-	table := func(title string, stream bool, target func(k kind) string, show func(c *contender, own, direct *cell) string) {
+	table := func(title string, stream bool, target func(k kind) string,
+		show func(c *contender, own, direct *cell) string) {
 		fmt.Fprintf(w, "\n%s\n\n| |", title)
 		for _, k := range kinds {
 			fmt.Fprintf(w, " %s |", k.name)
@@ -60,19 +61,24 @@ func report(w io.Writer, all []*contender, cells map[key]*cell, memory map[strin
 	addedTarget := func(k kind) string { return target(k, 1) }
 	table("CPU ms a call, all work (of it after the answer's end)", false, cpuTarget, cpu)
 	table("CPU ms a call, all work (of it after the answer's end), streamed", true, cpuTarget, cpu)
-	table("added ms, p50 / p95 (direct: absolute)", false, addedTarget, func(c *contender, own, direct *cell) string { return added(c, own.all, direct.all) })
-	table("added ms, p50 / p95 (direct: absolute), calls apart", false, addedTarget, func(c *contender, own, direct *cell) string { return added(c, own.apart, direct.apart) })
-	table("added ms until the first byte of a stream, p50 / p95 (direct: absolute)", true, addedTarget, func(c *contender, own, direct *cell) string { return added(c, own.first, direct.first) })
+	table("added ms, p50 / p95 (direct: absolute)", false, addedTarget,
+		func(c *contender, own, direct *cell) string { return added(c, own.all, direct.all) })
+	table("added ms, p50 / p95 (direct: absolute), calls apart", false, addedTarget,
+		func(c *contender, own, direct *cell) string { return added(c, own.apart, direct.apart) })
+	table("added ms until the first byte of a stream, p50 / p95 (direct: absolute)", true, addedTarget,
+		func(c *contender, own, direct *cell) string { return added(c, own.first, direct.first) })
 	fmt.Fprintf(w, "\nstart and memory\n\n| | start to first answer, s | MB at first | MB at half of the calls | highest of the second half | MB at the end | calls |\n|---|--:|--:|--:|--:|--:|--:|\n")
 	for _, c := range all {
 		g := memory[c.name]
 		switch {
 		case g == nil:
 		case g.unwilling != nil:
-			fmt.Fprintf(w, "| %s | %.2f | failed after %d calls: %.100v |\n", c.name, harness.Median(g.starts), g.calls, g.unwilling)
+			fmt.Fprintf(w, "| %s | %.2f | failed after %d calls: %.100v |\n", c.name, harness.Median(g.starts), g.calls,
+				g.unwilling)
 		case len(g.samples) > 0:
 			half := g.samples[len(g.samples)/2:]
-			fmt.Fprintf(w, "| %s | %.3f | %.0f | %.0f | %.0f | %.0f | %d |\n", c.name, harness.Median(g.starts), g.begin, half[0], harness.Quantile(half, 1), half[len(half)-1], g.calls)
+			fmt.Fprintf(w, "| %s | %.3f | %.0f | %.0f | %.0f | %.0f | %d |\n", c.name, harness.Median(g.starts),
+				g.begin, half[0], harness.Quantile(half, 1), half[len(half)-1], g.calls)
 		}
 	}
 	fmt.Fprintln(w, "| target | ≤ 0.3 | | | | ≤ 150, flat | |")

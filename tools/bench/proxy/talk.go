@@ -118,9 +118,11 @@ func (t *talk) body(call int, stream bool) (body []byte, want string) {
 	n := t.messages + 2*call
 	const system = "You are a careful agent that works on a program. Answer in short sentences."
 	if t.anthropic {
-		body = fmt.Appendf(body, `{"model":"claude-sonnet-4-5","max_tokens":1024,"system":%q,"stream":%t,"messages":[`, system, stream)
+		body = fmt.Appendf(body, `{"model":"claude-sonnet-4-5","max_tokens":1024,"system":%q,"stream":%t,"messages":[`,
+			system, stream)
 	} else {
-		body = fmt.Appendf(body, `{"model":"gpt-4o","stream":%t,"messages":[{"role":"system","content":%q},`, stream, system)
+		body = fmt.Appendf(body, `{"model":"gpt-4o","stream":%t,"messages":[{"role":"system","content":%q},`, stream,
+			system)
 	}
 	body = append(body, t.history[:t.ends[n-1]]...)
 	return append(body, "]}"...), replyMark(turnMark(t.size, t.name, (n-1)/2)) + ":"

@@ -17,7 +17,8 @@ func startUpstream(pause, idle time.Duration) (url string, stop func(), err erro
 	if err != nil {
 		return "", nil, err
 	}
-	s := &http.Server{IdleTimeout: idle, ReadHeaderTimeout: idle, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r, pause) })}
+	s := &http.Server{IdleTimeout: idle, ReadHeaderTimeout: idle,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r, pause) })}
 	go s.Serve(l)
 	return "http://" + l.Addr().String(), func() { s.Close() }, nil
 }
@@ -57,15 +58,18 @@ func answer(w http.ResponseWriter, r *http.Request, pause time.Duration) {
 	}
 	const chunk = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt-4o","choices":[{"index":0,"delta":%s,"logprobs":null,"finish_reason":%s}]}`
 	if anthropic {
-		send("event: message_start\ndata: " + `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1000,"output_tokens":1}}}`)
-		send("event: content_block_start\ndata: " + `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
+		send("event: message_start\ndata: " +
+			`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1000,"output_tokens":1}}}`)
+		send("event: content_block_start\ndata: " +
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
 	} else {
 		send(chunk, `{"role":"assistant","content":"","refusal":null}`, "null")
 	}
 	for _, piece := range pieces(text, 20) {
 		sent := false
 		if anthropic {
-			sent = send("event: content_block_delta\ndata: "+`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%s}}`, quote(piece))
+			sent = send("event: content_block_delta\ndata: "+
+				`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%s}}`, quote(piece))
 		} else {
 			sent = send(chunk, append(append([]byte(`{"content":`), quote(piece)...), '}'), "null")
 		}
@@ -78,7 +82,8 @@ func answer(w http.ResponseWriter, r *http.Request, pause time.Duration) {
 	}
 	if anthropic {
 		send("event: content_block_stop\ndata: " + `{"type":"content_block_stop","index":0}`)
-		send("event: message_delta\ndata: " + `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":200}}`)
+		send("event: message_delta\ndata: " +
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":200}}`)
 		send("event: message_stop\ndata: " + `{"type":"message_stop"}`)
 	} else {
 		send(chunk, "{}", `"stop"`)

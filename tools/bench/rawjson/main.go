@@ -64,7 +64,8 @@ func main() {
 	}
 	median := func(i int) float64 { return harness.Median(figures[i]) }
 	sha := slices.IndexFunc(all, func(c contender) bool { return c.name == "crypto/sha256" })
-	fmt.Printf("| | what it does | faults refused, of %d | MB/s, median | worst to best round | times sha256 |\n", len(faults))
+	fmt.Printf("| | what it does | faults refused, of %d | MB/s, median | worst to best round | times sha256 |\n",
+		len(faults))
 	fmt.Println("|---|---|---|---|---|---|")
 	for i, c := range all {
 		fmt.Printf("| %s | %s | %s | %.0f | %.0f–%.0f | %.2f |\n", c.name, c.does, refused(c), median(i),

@@ -49,7 +49,8 @@ func makeCorpus(ctx context.Context, folder string, count, queries int, data []s
 		open = append(open, l)
 		return l
 	}
-	messages, texts, vectors, asked, askedVectors := create(messagesFile), create(textsFile), create(vectorsFile), create(queriesFile), create(askedFile)
+	messages, texts, vectors, asked, askedVectors := create(messagesFile), create(textsFile), create(vectorsFile),
+		create(queriesFile), create(askedFile)
 	defer func() {
 		for _, l := range open {
 			err = errors.Join(err, l.finish())
@@ -166,7 +167,10 @@ func noisy(r *rand.Rand, v []float32) []float32 {
 // question returns a query for some words of a text, or "" if the text has too
 // few.
 func question(r *rand.Rand, text string) string {
-	words := strings.FieldsFunc(text, func(c rune) bool { return !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9') })
+	words := strings.FieldsFunc(text, func(c rune) bool {
+		return !('a' <= c|0x20 && c|0x20 <= 'z' ||
+			'0' <= c && c <= '9')
+	})
 	words = slices.DeleteFunc(words, func(w string) bool { return len(w) < 4 || len(w) > 20 })
 	if len(words) < 3 {
 		return ""

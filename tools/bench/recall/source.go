@@ -69,7 +69,8 @@ func madeUp() func() recall.Message {
 	when := time.Date(2024, 1, 1, 9, 0, 0, 0, time.UTC)
 	i := 0
 	return func() recall.Message {
-		m := recall.Message{Conversation: fmt.Sprint(i / 5000), Block: fmt.Sprint(i), Ref: fmt.Sprintf("%016x", r.Uint64()), Role: "user"}
+		m := recall.Message{Conversation: fmt.Sprint(i / 5000), Block: fmt.Sprint(i),
+			Ref: fmt.Sprintf("%016x", r.Uint64()), Role: "user"}
 		words := 25
 		if i%2 == 1 {
 			m.Role, words = "assistant", 150

@@ -24,7 +24,8 @@ func (b *bench) ours(messages []timeline.Message, level sqlite.Sync, at int) flo
 	defer s.Close()
 	var heads []timeline.Place
 	for i := range at {
-		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: fmt.Sprint(i), Now: time.Now(), Messages: []timeline.Message{message(b.next(100))}})
+		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: fmt.Sprint(i), Now: time.Now(),
+			Messages: []timeline.Message{message(b.next(100))}})
 		check(err)
 		heads = append(heads, a.Head)
 	}
@@ -34,7 +35,8 @@ func (b *bench) ours(messages []timeline.Message, level sqlite.Sync, at int) flo
 		group.Go(func() {
 			name, head := fmt.Sprint(i), heads[i]
 			for j := i; j < len(messages); j += at {
-				a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, At: head, Now: time.Now(), Messages: messages[j : j+1]})
+				a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: name, At: head, Now: time.Now(),
+					Messages: messages[j : j+1]})
 				check(err)
 				head = a.Head
 			}
@@ -51,11 +53,13 @@ func (b *bench) raw(messages []timeline.Message, level string) float64 {
 	s, err := sqlite.Open(ctx, dir, sqlite.Options{})
 	check(err)
 	first := message(b.next(100))
-	a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "0", Now: time.Now(), Messages: []timeline.Message{first}})
+	a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "0", Now: time.Now(),
+		Messages: []timeline.Message{first}})
 	check(err)
 	check(s.Close())
 
-	pragmas := url.Values{"_pragma": {"foreign_keys(1)", "secure_delete(1)", "journal_mode(wal)", "synchronous(" + level + ")", "cache_size(-16000)", "temp_store(memory)", "busy_timeout(10000)"}}
+	pragmas := url.Values{"_pragma": {"foreign_keys(1)", "secure_delete(1)", "journal_mode(wal)", "synchronous(" +
+		level + ")", "cache_size(-16000)", "temp_store(memory)", "busy_timeout(10000)"}}
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "oriel.db")+"?"+pragmas.Encode())
 	check(err)
 	defer db.Close()

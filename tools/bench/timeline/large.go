@@ -39,7 +39,8 @@ func (b *bench) large(n int, texts string) {
 				total += len(m.Raw)
 			}
 		}
-		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: fmt.Sprint(k), At: heads[k], Messages: messages, Now: time.Now()})
+		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: fmt.Sprint(k), At: heads[k],
+			Messages: messages, Now: time.Now()})
 		check(err)
 		heads[k] = a.Head
 	}
@@ -70,7 +71,8 @@ func (b *bench) large(n int, texts string) {
 		for time.Since(start) < 2*time.Second {
 			to := heads[rand.IntN(conversations)]
 			first := 1 + rand.Int64N(max(1, to.Depth-span))
-			check(s.Messages(ctx, timeline.Local, to, first, first+span-1, hashes, func(*timeline.Entry) error { count++; return nil }))
+			check(s.Messages(ctx, timeline.Local, to, first, first+span-1, hashes,
+				func(*timeline.Entry) error { count++; return nil }))
 		}
 		return perSecond(count, time.Since(start))
 	}
@@ -82,10 +84,12 @@ func (b *bench) large(n int, texts string) {
 
 	fmt.Printf("%d messages, %s: %.1f MB of text, %d contents\n\n", n, origin, float64(total)/1e6, st.Contents)
 	fmt.Println("| | |\n|---|---|")
-	fmt.Printf("| file after checkpoint / unique text | %.3f (contents alone %.3f) |\n", float64(disk)/float64(total), float64(st.Stored)/float64(st.Bytes))
+	fmt.Printf("| file after checkpoint / unique text | %.3f (contents alone %.3f) |\n", float64(disk)/float64(total),
+		float64(st.Stored)/float64(st.Bytes))
 	fmt.Printf("| bytes for each message besides its content | %.0f |\n", float64(disk-st.Stored)/float64(n))
 	fmt.Printf("| written, %d messages a change, messages/s | %.0f |\n", batch, perSecond(n, wrote))
-	fmt.Printf("| opening it and reading a head; making a new one | %.1f ms; %.1f ms |\n", opened.Seconds()*1e3, made.Seconds()*1e3)
+	fmt.Printf("| opening it and reading a head; making a new one | %.1f ms; %.1f ms |\n", opened.Seconds()*1e3,
+		made.Seconds()*1e3)
 	fmt.Printf("| reading ranges of %d, messages/s | %.0f; hashes only %.0f |\n", span, whole, hashes)
 	fmt.Printf("| verifying all | %.2f s, %d problems |\n", verified.Seconds(), problems)
 }

@@ -31,7 +31,8 @@ func main() {
 	rounds := flag.Int("rounds", 7, "rounds for each contender")
 	count := flag.Int("messages", 4000, "messages of 1 kB in a round")
 	large := flag.Int("large", 100_000, "messages of the large history")
-	texts := flag.String("texts", "", "a folder of messages, one a file, for the size on disk; without it, parts of Go's own source text")
+	texts := flag.String("texts", "",
+		"a folder of messages, one a file, for the size on disk; without it, parts of Go's own source text")
 	dir := flag.String("dir", os.TempDir(), "where to write")
 	flag.Parse()
 	source, err := readSource()
@@ -39,7 +40,8 @@ func main() {
 		log.Fatal(err)
 	}
 	b := bench{dir: *dir, source: source}
-	fmt.Printf("%s, %s/%s, %d processors; %d messages a round, %d rounds\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), *count, *rounds)
+	fmt.Printf("%s, %s/%s, %d processors; %d messages a round, %d rounds\n\n", runtime.Version(), runtime.GOOS,
+		runtime.GOARCH, runtime.GOMAXPROCS(0), *count, *rounds)
 
 	figures := map[string][]float64{}
 	add := func(name string, f float64) { figures[name] = append(figures[name], f) }
@@ -65,7 +67,8 @@ func main() {
 		for i := range raw {
 			ratios = append(ratios, ours[i]/raw[i])
 		}
-		fmt.Printf("| %s | %.0f | %.0f | %.2f (%.2f–%.2f) |\n", row[0], harness.Median(raw), harness.Median(ours), harness.Median(ratios), slices.Min(ratios), slices.Max(ratios))
+		fmt.Printf("| %s | %.0f | %.0f | %.2f (%.2f–%.2f) |\n", row[0], harness.Median(raw), harness.Median(ours),
+			harness.Median(ratios), slices.Min(ratios), slices.Max(ratios))
 	}
 	fmt.Println()
 	b.large(*large, *texts)

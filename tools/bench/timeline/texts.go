@@ -19,18 +19,20 @@ import (
 // nothing that the store's dictionary was made of.
 func readSource() ([]byte, error) {
 	var b bytes.Buffer
-	err := filepath.WalkDir(filepath.Join(build.Default.GOROOT, "src"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+	err := filepath.WalkDir(filepath.Join(build.Default.GOROOT, "src"),
+		func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			// Generated tables are not text.
+			if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.Contains(path, "zerrors") ||
+				strings.Contains(path, "tables") || strings.Contains(path, "Gen.go") {
+				return nil
+			}
+			raw, err := os.ReadFile(path)
+			b.Write(raw)
 			return err
-		}
-		// Generated tables are not text.
-		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.Contains(path, "zerrors") || strings.Contains(path, "tables") || strings.Contains(path, "Gen.go") {
-			return nil
-		}
-		raw, err := os.ReadFile(path)
-		b.Write(raw)
-		return err
-	})
+		})
 	if err == nil && b.Len() < 1<<20 {
 		err = fmt.Errorf("no source text in %s", build.Default.GOROOT)
 	}
@@ -45,7 +47,8 @@ func (b *bench) next(size int) []byte {
 	text := b.source[b.used : b.used+size]
 	b.used += size
 	raw, err := json.Marshal(map[string]any{"role": "user", "content": []any{map[string]any{
-		"type": "tool_result", "tool_use_id": fmt.Sprintf("toolu_01%016x", rand.Uint64()), "content": string(bytes.ToValidUTF8(text, nil))}}})
+		"type": "tool_result", "tool_use_id": fmt.Sprintf("toolu_01%016x", rand.Uint64()),
+		"content": string(bytes.ToValidUTF8(text, nil))}}})
 	check(err)
 	return raw
 }

@@ -71,7 +71,8 @@ func paragraphs(root string) (texts []string, err error) {
 		for _, group := range parsed.Comments {
 			for text := range strings.SplitSeq(group.Text(), "\n\n") {
 				text = strings.Join(strings.Fields(text), " ")
-				if len(text) >= shortest && len(text) <= longest && !seen[text] && !strings.HasPrefix(text, "Copyright") {
+				if len(text) >= shortest && len(text) <= longest && !seen[text] &&
+					!strings.HasPrefix(text, "Copyright") {
 					seen[text] = true
 					texts = append(texts, text)
 				}

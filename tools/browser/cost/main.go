@@ -63,7 +63,8 @@ func run(ctx context.Context, blocks, calls int, every, idle time.Duration) erro
 		return err
 	}
 	defer end()
-	s := &sample.Session{Client: http.DefaultClient, Base: server.URL, Model: model, Name: "claude-sonnet-4-5", ID: "cost", Budget: 24_000, Folder: "/home/ann/src/cost"}
+	s := &sample.Session{Client: http.DefaultClient, Base: server.URL, Model: model, Name: "claude-sonnet-4-5",
+		ID: "cost", Budget: 24_000, Folder: "/home/ann/src/cost"}
 	s.User("Measure what a page costs.")
 	if err := s.Work(ctx, "cost", 40); err != nil { // so that calls are of a usual size
 		return err
@@ -107,7 +108,8 @@ func run(ctx context.Context, blocks, calls int, every, idle time.Duration) erro
 			fmt.Printf("%-12s median %.2f ms of processor time a call\n", page, list[len(list)/2])
 		}
 	}
-	for _, page := range []struct{ name, at string }{{"no page", "about:blank"}, {"overview", server.Console}, {"conversation", server.Console + "#/conversation/cost"}} {
+	for _, page := range []struct{ name, at string }{{"no page", "about:blank"}, {"overview", server.Console},
+		{"conversation", server.Console + "#/conversation/cost"}} {
 		if err := chromedp.Do(tab, chromedp.Navigate("about:blank"), chromedp.Navigate(page.at)); err != nil {
 			return err
 		}
@@ -121,7 +123,8 @@ func run(ctx context.Context, blocks, calls int, every, idle time.Duration) erro
 		if err != nil {
 			return err
 		}
-		fmt.Printf("idle, %-12s %.2f ms of processor time a second\n", page.name, (after-before).Seconds()*1000/idle.Seconds())
+		fmt.Printf("idle, %-12s %.2f ms of processor time a second\n", page.name,
+			(after-before).Seconds()*1000/idle.Seconds())
 	}
 	return nil
 }

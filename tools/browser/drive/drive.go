@@ -46,7 +46,8 @@ type Server struct {
 
 // Serve starts oriel serve on a free port, on a data folder, with a provider.
 func Serve(ctx context.Context, program, data, provider string, env ...string) (*Server, error) {
-	cmd := exec.CommandContext(ctx, program, "serve", "--listen", "127.0.0.1:0", "--data", data, "--upstream-anthropic", provider, "--upstream-openai", provider)
+	cmd := exec.CommandContext(ctx, program, "serve", "--listen", "127.0.0.1:0", "--data", data, "--upstream-anthropic",
+		provider, "--upstream-openai", provider)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
@@ -104,9 +105,12 @@ func Browser(ctx context.Context, dir string) (_ context.Context, end func(), er
 	if path == "" {
 		return nil, nil, ErrNoBrowser
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(filepath.Join(dir, "browser")),
-		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("no-sandbox", os.Geteuid() == 0),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("hide-scrollbars", false), chromedp.WSURLReadTimeout(time.Minute))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
+		chromedp.UserDataDir(filepath.Join(dir, "browser")),
+		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("no-sandbox", os.Geteuid() == 0),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("hide-scrollbars", false), chromedp.WSURLReadTimeout(time.Minute))
 	allocated, stop := chromedp.NewExecAllocator(ctx, options...)
 	tab, cancel := chromedp.NewContext(allocated)
 	end = func() {

@@ -94,10 +94,12 @@ func (s *Session) Len() int { return len(s.messages) }
 func (s *Session) Tool(ctx context.Context, says, tool, arguments, result string) error {
 	s.calls++
 	id := fmt.Sprintf("toolu_%s_%d", strings.ReplaceAll(s.Folder, "/", ""), s.calls)
-	if err := s.call(ctx, fakemodel.Answer{Text: says, Calls: []fakemodel.Call{{ID: id, Name: tool, Arguments: arguments}}}); err != nil {
+	if err := s.call(ctx,
+		fakemodel.Answer{Text: says, Calls: []fakemodel.Call{{ID: id, Name: tool, Arguments: arguments}}}); err != nil {
 		return err
 	}
-	s.add("assistant", object{"type": "text", "text": says}, object{"type": "tool_use", "id": id, "name": tool, "input": json.RawMessage(arguments)})
+	s.add("assistant", object{"type": "text", "text": says},
+		object{"type": "tool_use", "id": id, "name": tool, "input": json.RawMessage(arguments)})
 	s.add("user", object{"type": "tool_result", "tool_use_id": id, "content": result})
 	return nil
 }
@@ -115,7 +117,8 @@ func (s *Session) call(ctx context.Context, answer fakemodel.Answer) error {
 	s.Model.mu.Lock()
 	s.Model.next = answer
 	s.Model.mu.Unlock()
-	body, err := json.Marshal(object{"model": s.Name, "max_tokens": 8192, "system": system(s.Folder), "tools": tools, "messages": s.messages})
+	body, err := json.Marshal(object{"model": s.Name, "max_tokens": 8192, "system": system(s.Folder), "tools": tools,
+		"messages": s.messages})
 	if err != nil {
 		return err
 	}
@@ -153,11 +156,13 @@ func (s *Session) Work(ctx context.Context, subject string, calls int) error {
 		step := steps[(i+s.rng.IntN(2))%len(steps)]
 		file := fmt.Sprintf("internal/%s/%s.go", subject, parts[s.rng.IntN(len(parts))])
 		arguments, _ := json.Marshal(object{step.argument: fmt.Sprintf(step.value, file)})
-		if err := s.Tool(ctx, fmt.Sprintf(step.says, file), step.tool, string(arguments), s.output(step.tool, file)); err != nil {
+		if err := s.Tool(ctx, fmt.Sprintf(step.says, file), step.tool, string(arguments),
+			s.output(step.tool, file)); err != nil {
 			return err
 		}
 	}
-	return s.Say(ctx, fmt.Sprintf("The fault was in the %s package: a retry kept the lock of the first attempt. I moved the lock into the attempt, added a test that fails without the change, and ran all tests with the race detector. Left to do: the same pattern in the worker.", subject))
+	return s.Say(ctx,
+		fmt.Sprintf("The fault was in the %s package: a retry kept the lock of the first attempt. I moved the lock into the attempt, added a test that fails without the change, and ran all tests with the race detector. Left to do: the same pattern in the worker.", subject))
 }
 
 // output makes what a tool returns.
@@ -184,27 +189,36 @@ func (s *Session) output(tool, file string) string {
 var steps = []struct{ tool, argument, value, says string }{
 	{"Grep", "pattern", "func.*%s", "I look for who uses %s."},
 	{"Read", "file_path", "/home/ann/src/shop/%s", "I read %s, as the failure names it."},
-	{"Edit", "file_path", "/home/ann/src/shop/%s", "The lock is held too long. I change %s so that an attempt has a lock of its own."},
+	{"Edit", "file_path", "/home/ann/src/shop/%s",
+		"The lock is held too long. I change %s so that an attempt has a lock of its own."},
 	{"Bash", "command", "go test ./... # %s", "I run the tests after the change of %s."},
 }
 
 var parts = []string{"attempt", "batch", "client", "config", "handler", "ledger", "retry", "server", "store", "worker"}
-var words = []string{"account", "amount", "attempt", "batch", "cache", "charge", "client", "commit", "cursor", "entry", "flush", "handler", "index", "ledger", "limit", "lock", "merge", "notify", "outbox", "payment", "queue", "record", "refund", "retry", "session", "settle", "store", "tenant", "token", "worker"}
+var words = []string{"account", "amount", "attempt", "batch", "cache", "charge", "client", "commit", "cursor", "entry",
+	"flush", "handler", "index", "ledger", "limit", "lock", "merge", "notify", "outbox", "payment", "queue", "record",
+	"refund", "retry", "session", "settle", "store", "tenant", "token", "worker"}
 
 func system(folder string) string {
-	return "You are a coding agent. You work in " + folder + " with the tools that you are given.\n\n" + strings.Repeat("Read before you change something. Run the tests of a package after a change. Say in a sentence what you are about to do. Keep the style of the code around it. Never print credentials.\n", 12) +
+	return "You are a coding agent. You work in " + folder + " with the tools that you are given.\n\n" +
+		strings.Repeat("Read before you change something. Run the tests of a package after a change. Say in a sentence what you are about to do. Keep the style of the code around it. Never print credentials.\n", 12) +
 		"\n<env>\nWorking directory: " + folder + "\nPlatform: linux\n</env>"
 }
 
 var tools = makeTools()
 
 func makeTools() (out []any) {
-	for _, name := range []string{"Bash", "Read", "Edit", "Grep", "Glob", "TodoWrite", "WebFetch", "mcp__github__create_issue", "mcp__github__list_pull_requests", "mcp__github__get_file", "mcp__github__search_code", "mcp__jira__create_ticket", "mcp__jira__search", "mcp__jira__transition"} {
+	for _, name := range []string{"Bash", "Read", "Edit", "Grep", "Glob", "TodoWrite", "WebFetch",
+		"mcp__github__create_issue", "mcp__github__list_pull_requests", "mcp__github__get_file",
+		"mcp__github__search_code", "mcp__jira__create_ticket", "mcp__jira__search", "mcp__jira__transition"} {
 		out = append(out, object{
-			"name": name, "description": "The tool " + name + ". " + strings.Repeat("It takes the arguments below and returns text; errors are returned as text, too. ", 4),
+			"name": name, "description": "The tool " + name + ". " +
+				strings.Repeat("It takes the arguments below and returns text; errors are returned as text, too. ", 4),
 			"input_schema": object{"type": "object", "properties": object{
-				"file_path": object{"type": "string", "description": "The absolute path of the file."}, "pattern": object{"type": "string", "description": "A regular expression."},
-				"command": object{"type": "string", "description": "The command, run by bash in the working directory."},
+				"file_path": object{"type": "string", "description": "The absolute path of the file."},
+				"pattern":   object{"type": "string", "description": "A regular expression."},
+				"command": object{"type": "string",
+					"description": "The command, run by bash in the working directory."},
 			}},
 		})
 	}
@@ -221,22 +235,29 @@ type past struct {
 const day = 24 * time.Hour
 
 var history = []past{
-	{28 * day, "claude-sonnet-4-5", "search", "Search returns archived orders as well. Please find out since when, and leave them out.", 14, 20000},
-	{25 * day, "claude-opus-4-1", "ledger", "Postings of refunds have the wrong sign in the monthly report.", 18, 24000},
+	{28 * day, "claude-sonnet-4-5", "search",
+		"Search returns archived orders as well. Please find out since when, and leave them out.", 14, 20000},
+	{25 * day, "claude-opus-4-1", "ledger", "Postings of refunds have the wrong sign in the monthly report.", 18,
+		24000},
 	{21 * day, "claude-sonnet-4-5", "mail", "Move the mail templates to the new engine, one after another.", 26, 20000},
 	{18 * day, "claude-sonnet-4-5", "auth", "Log people out after 30 days without a visit.", 12, 20000},
-	{14 * day, "claude-sonnet-4-5", "checkout", "Checkout takes nine seconds on phones. Measure first, then make it two.", 32, 24000},
+	{14 * day, "claude-sonnet-4-5", "checkout",
+		"Checkout takes nine seconds on phones. Measure first, then make it two.", 32, 24000},
 	{11 * day, "claude-opus-4-1", "stock", "Two customers bought the last chair. Find the race.", 22, 24000},
-	{8 * day, "claude-sonnet-4-5", "export", "The export for accounting is empty when a name has an umlaut.", 16, 20000},
+	{8 * day, "claude-sonnet-4-5", "export", "The export for accounting is empty when a name has an umlaut.", 16,
+		20000},
 	{5 * day, "claude-sonnet-4-5", "cache", "Write down what we cache, for how long, and why.", 20, 20000},
-	{3 * day, "claude-sonnet-4-5", "search", "Facets of search count drafts. Leave them out and add a test.", 24, 24000},
+	{3 * day, "claude-sonnet-4-5", "search", "Facets of search count drafts. Leave them out and add a test.", 24,
+		24000},
 	{2 * day, "claude-opus-4-1", "queue", "The queue grows every night between two and three. Why?", 28, 24000},
 	{30 * time.Hour, "claude-sonnet-4-5", "auth", "Add sign-in by passkey next to the password form.", 22, 20000},
 	{20 * time.Hour, "claude-sonnet-4-5", "report", "The weekly report counts returns twice.", 18, 20000},
 	{9 * time.Hour, "claude-sonnet-4-5", "search", "Autocomplete offers products that are sold out.", 20, 20000},
-	{5 * time.Hour, "claude-opus-4-1", "settle", "Batches go to the bank whose payments do not add up to their total. Find out why.", 36, 24000},
+	{5 * time.Hour, "claude-opus-4-1", "settle",
+		"Batches go to the bank whose payments do not add up to their total. Find out why.", 36, 24000},
 	{2 * time.Hour, "claude-sonnet-4-5", "shipping", "Labels for Norway lack the customs number.", 24, 20000},
-	{50 * time.Minute, "claude-sonnet-4-5", "retry", "The settle test is flaky: about one run in two hundred. Fix the flaky settle test, please.", 44, 24000},
+	{50 * time.Minute, "claude-sonnet-4-5", "retry",
+		"The settle test is flaky: about one run in two hundred. Fix the flaky settle test, please.", 44, 24000},
 }
 
 // Fill fills a data folder with the sessions of the last weeks.
@@ -265,7 +286,8 @@ func Fill(ctx context.Context, dir string) (err error) {
 			clock = clock.Add(time.Duration(20+i*7%50) * time.Second)
 			mu.Unlock()
 		}}
-		s := &Session{Client: &http.Client{Transport: tick}, Base: model.URL, Model: model, Name: p.name, Budget: p.budget, Folder: "/home/ann/src/shop"}
+		s := &Session{Client: &http.Client{Transport: tick}, Base: model.URL, Model: model, Name: p.name,
+			Budget: p.budget, Folder: "/home/ann/src/shop"}
 		s.User(p.request)
 		half := p.calls / 2
 		if err := s.Work(ctx, p.subject, half); err != nil {
@@ -276,7 +298,8 @@ func Fill(ctx context.Context, dir string) (err error) {
 			return err
 		}
 		s.User("Which port did the staging database have? And where was the lock of the first attempt kept?")
-		if err := s.Say(ctx, "Port 6543, through pgbouncer. The lock was kept in the retry of the first attempt."); err != nil {
+		if err := s.Say(ctx,
+			"Port 6543, through pgbouncer. The lock was kept in the retry of the first attempt."); err != nil {
 			return err
 		}
 	}

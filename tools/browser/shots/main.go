@@ -63,7 +63,8 @@ func run(ctx context.Context, out, data, program, only string, webp bool) error 
 		data = filepath.Join(work, "data")
 	}
 	if _, err := os.Stat(data); err != nil {
-		if text, err := exec.CommandContext(ctx, program, "demo", "--fast", "--exit", "--data", data).CombinedOutput(); err != nil {
+		if text, err := exec.CommandContext(ctx, program, "demo", "--fast", "--exit", "--data",
+			data).CombinedOutput(); err != nil {
 			return fmt.Errorf("oriel demo: %w: %s", err, text)
 		}
 		if err := sample.Fill(ctx, data); err != nil {
@@ -82,7 +83,8 @@ func run(ctx context.Context, out, data, program, only string, webp bool) error 
 		return err
 	}
 	defer empty.Stop()
-	shared, err := drive.Serve(ctx, program, filepath.Join(work, "shared"), model.URL, "ORIEL_TOKEN=own-0123456789abcdef")
+	shared, err := drive.Serve(ctx, program, filepath.Join(work, "shared"), model.URL,
+		"ORIEL_TOKEN=own-0123456789abcdef")
 	if err != nil {
 		return err
 	}
@@ -137,7 +139,8 @@ func run(ctx context.Context, out, data, program, only string, webp bool) error 
 // warm asks until recall goes by meaning, too: the vectors are made behind the first question.
 func warm(ctx context.Context, s *drive.Server) error {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
-		r, err := http.NewRequestWithContext(ctx, "POST", s.URL+"/oriel/api/recall", strings.NewReader(`{"query":"Which port does the staging database have?","explain":true}`))
+		r, err := http.NewRequestWithContext(ctx, "POST", s.URL+"/oriel/api/recall",
+			strings.NewReader(`{"query":"Which port does the staging database have?","explain":true}`))
 		if err != nil {
 			return err
 		}
@@ -187,7 +190,8 @@ func shot(tab context.Context, path, at, theme string, width int64, webp bool) e
 	ctx, cancel := context.WithTimeout(tab, time.Minute)
 	defer cancel()
 	draw := func() error {
-		return chromedp.Do(ctx, screen(theme, width), chromedp.Navigate("about:blank"), chromedp.Navigate(at), settled())
+		return chromedp.Do(ctx, screen(theme, width), chromedp.Navigate("about:blank"), chromedp.Navigate(at),
+			settled())
 	}
 	err := draw()
 	for tries := 0; err != nil && tries < 3 && strings.Contains(err.Error(), "Cannot find context"); tries++ {
@@ -219,7 +223,8 @@ func shot(tab context.Context, path, at, theme string, width int64, webp bool) e
 		picture, err = chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) ([]byte, error) {
 			r, err := cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{
 				Format: format, Quality: &quality,
-				CaptureBeyondViewport: &yes, Clip: &page.Viewport{Width: float64(width), Height: min(height, most), Scale: 1},
+				CaptureBeyondViewport: &yes, Clip: &page.Viewport{Width: float64(width), Height: min(height, most),
+					Scale: 1},
 			})
 			return r.Data, err
 		})
@@ -237,9 +242,13 @@ func shot(tab context.Context, path, at, theme string, width int64, webp bool) e
 // screen sets the scheme and the size of the screen.
 func screen(theme string, width int64) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia,
+			emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
+				Value: theme}}})
 		if err == nil {
-			_, err = cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 860, DeviceScaleFactor: 1, Mobile: width < 500})
+			_, err = cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride,
+				emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 860, DeviceScaleFactor: 1,
+					Mobile: width < 500})
 		}
 		return err
 	})

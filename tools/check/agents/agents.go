@@ -74,10 +74,12 @@ func Check(args []string) error {
 	ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	flags := kit.Flags("agents")
-	calls := flags.Int("calls", 0, "tool calls of each run (default 200 without views, 300 with, 150 under oriel run, each program's own)")
+	calls := flags.Int("calls", 0,
+		"tool calls of each run (default 200 without views, 300 with, 150 under oriel run, each program's own)")
 	install := flags.String("install", kit.AgentsFolder(), "folder for the agents from npm")
 	only := flags.String("only", "", "record, views, default, programs (default: these four) or replicas")
-	keep := flags.String("keep", "", "folder for the bodies of -only programs: they hold the vendors' instructions, so keep them to yourself")
+	keep := flags.String("keep", "",
+		"folder for the bodies of -only programs: they hold the vendors' instructions, so keep them to yourself")
 	replicas := flags.Int("replicas", 2, "servers behind a balancer, with -only replicas")
 	oriel := flags.String("oriel", "", "the program, for runs with views; default: built from the module")
 	limits := flags.String("limits", "", "tokens that the model takes, 0 for any number")
@@ -85,7 +87,9 @@ func Check(args []string) error {
 	models := flags.String("models", "", "known, wide (the table's window is far too large), unknown")
 	given := kit.Parse(flags, args)
 	if !slices.Contains([]string{"", "record", "views", "default", "programs", "replicas"}, *only) || *replicas < 1 {
-		return fmt.Errorf("-only %q -replicas %d: use record, views, default, programs or replicas, and at least one replica", *only, *replicas)
+		return fmt.Errorf(
+			"-only %q -replicas %d: use record, views, default, programs or replicas, and at least one replica", *only,
+			*replicas)
 	}
 	failed := 0
 	if *only == "" || *only == "programs" {
@@ -179,7 +183,9 @@ func agent(name, model, install, dir, work, base string) ([]byte, error) {
 		if model != "" {
 			cmd.Args = append(cmd.Args, "--model", model)
 		}
-		env = append(env, "DISABLE_COMPACT=1", "CLAUDE_CODE_MAX_CONTEXT_TOKENS=2000000", "CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE=2000000", "ANTHROPIC_BASE_URL="+base, "ANTHROPIC_API_KEY=sk-none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
+		env = append(env, "DISABLE_COMPACT=1", "CLAUDE_CODE_MAX_CONTEXT_TOKENS=2000000",
+			"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE=2000000", "ANTHROPIC_BASE_URL="+base, "ANTHROPIC_API_KEY=sk-none",
+			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
 	case "codex":
 		config := fmt.Sprintf("model=%q\nmodel_context_window=2000000\nmodel_auto_compact_token_limit=2000000\nmodel_provider=\"x\"\napproval_policy=\"never\"\nsandbox_mode=\"danger-full-access\"\n[model_providers.x]\nname=\"x\"\nbase_url=\"%s/v1\"\nenv_key=\"K\"\nwire_api=\"responses\"\n", cmp.Or(model, "gpt-5"), base)
 		if err := os.WriteFile(filepath.Join(home, ".codex", "config.toml"), []byte(config), 0o644); err != nil {

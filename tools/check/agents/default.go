@@ -33,21 +33,25 @@ func checkDefault(names []string, oriel, install string, calls int) (failed int,
 	defer os.RemoveAll(dir)
 	fmt.Printf("%d tool calls a run; a token is four bytes of the body\n", calls)
 	const row = "%-7s %-9s %5v %7v %7v %5v %8v %9v %9v %9v %9v  %s\n"
-	fmt.Printf(row, "agent", "profile", "calls", "compact", "largest", "cuts", "sent", "summary", "usage", "without", "seconds", "verdict")
+	fmt.Printf(row, "agent", "profile", "calls", "compact", "largest", "cuts", "sent", "summary", "usage", "without",
+		"seconds", "verdict")
 	for _, name := range names {
 		for _, profile := range []string{"", "off"} {
 			if ctx.Err() != nil {
 				return 0, context.Cause(ctx)
 			}
 			began := time.Now()
-			r := &defaultRun{agent: name, profile: profile, oriel: oriel, bin: filepath.Join(install, "node_modules", ".bin"), dir: filepath.Join(dir, name+profile)}
+			r := &defaultRun{agent: name, profile: profile, oriel: oriel,
+				bin: filepath.Join(install, "node_modules", ".bin"), dir: filepath.Join(dir, name+profile)}
 			r.check(calls)
 			verdict := "ok"
 			if len(r.problems) > 0 {
 				failed, verdict = failed+1, "FAILED"
 			}
-			fmt.Printf(row, name, cmp.Or(profile, "(none)"), r.summary.Calls, r.model.compactions, r.model.largest, r.summary.Cuts, share(r.summary.After, r.summary.Before),
-				fmt.Sprintf("$%.4f", r.summary.Cost), fmt.Sprintf("$%.4f", r.usage.Cost), fmt.Sprintf("$%.4f", r.usage.Without), int(time.Since(began).Seconds()), verdict)
+			fmt.Printf(row, name, cmp.Or(profile, "(none)"), r.summary.Calls, r.model.compactions, r.model.largest,
+				r.summary.Cuts, share(r.summary.After, r.summary.Before),
+				fmt.Sprintf("$%.4f", r.summary.Cost), fmt.Sprintf("$%.4f", r.usage.Cost),
+				fmt.Sprintf("$%.4f", r.usage.Without), int(time.Since(began).Seconds()), verdict)
 			for _, problem := range r.problems {
 				fmt.Printf("        %.600s\n", problem)
 			}
@@ -153,12 +157,15 @@ func (r *defaultRun) compare() {
 	if s.Calls != u.Calls || s.Calls != m.calls {
 		r.problem("%d calls in the summary, %d in oriel usage, %d at the model", s.Calls, u.Calls, m.calls)
 	}
-	if s.Prompt != u.Input || s.Prompt != m.input || s.CacheRead != u.CacheRead || s.CacheRead != m.read || s.Output != u.Output || s.Output != m.output {
+	if s.Prompt != u.Input || s.Prompt != m.input || s.CacheRead != u.CacheRead || s.CacheRead != m.read ||
+		s.Output != u.Output || s.Output != m.output {
 		r.problem("tokens (prompt, cached, output) are %d, %d, %d in the summary, %d, %d, %d in oriel usage, %d, %d, %d at the model",
 			s.Prompt, s.CacheRead, s.Output, u.Input, u.CacheRead, u.Output, m.input, m.read, m.output)
 	}
-	if differ := func(a, b float64) bool { return math.Abs(a-b) > 1e-6 }; s.Cost <= 0 || differ(s.Cost, u.Cost) || differ(s.CostBefore, u.Without) {
-		r.problem("the cost is $%f of $%f in the summary, $%f of $%f in oriel usage", s.Cost, s.CostBefore, u.Cost, u.Without)
+	if differ := func(a, b float64) bool { return math.Abs(a-b) > 1e-6 }; s.Cost <= 0 || differ(s.Cost, u.Cost) ||
+		differ(s.CostBefore, u.Without) {
+		r.problem("the cost is $%f of $%f in the summary, $%f of $%f in oriel usage", s.Cost, s.CostBefore, u.Cost,
+			u.Without)
 	}
 }
 
@@ -181,7 +188,8 @@ func (r *defaultRun) read(data, file string) error {
 			return fmt.Errorf("oriel usage: %w", err)
 		}
 		t := &r.usage
-		*t = usageSums{t.Calls + u.Calls, t.Failed + u.Failed, t.Input + u.Input, t.CacheRead + u.CacheRead, t.Output + u.Output, t.Unreported + u.Unreported, t.Cost + u.Cost, t.Without + u.Without}
+		*t = usageSums{t.Calls + u.Calls, t.Failed + u.Failed, t.Input + u.Input, t.CacheRead + u.CacheRead,
+			t.Output + u.Output, t.Unreported + u.Unreported, t.Cost + u.Cost, t.Without + u.Without}
 	}
 	return nil
 }
@@ -197,16 +205,21 @@ func (r *defaultRun) run(upstream, data, file string) ([]byte, error) {
 		args = append(args, "--profile", r.profile)
 	}
 	args = append(args, "--", r.agent)
-	env := []string{"PATH=" + r.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + r.dir, "ORIEL_CONFIG=" + os.DevNull}
+	env := []string{"PATH=" + r.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + r.dir,
+		"ORIEL_CONFIG=" + os.DevNull}
 	const prompt = "Read all parts one after another, then say that you are done."
 	switch r.agent {
 	case "claude":
-		args = append(args, "-p", prompt, "--model", modelNames["claude"]["known"], "--allowedTools", "Bash", "--max-turns", "10000")
-		env = append(env, "ANTHROPIC_BASE_URL="+upstream, "ANTHROPIC_API_KEY=sk-none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
+		args = append(args, "-p", prompt, "--model", modelNames["claude"]["known"], "--allowedTools", "Bash",
+			"--max-turns", "10000")
+		env = append(env, "ANTHROPIC_BASE_URL="+upstream, "ANTHROPIC_API_KEY=sk-none",
+			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
 	case "codex":
 		args = append(args, "exec", "--skip-git-repo-check", prompt)
 		env = append(env, "CODEX_API_KEY=sk-none", "CODEX_HOME="+r.dir)
-		config := fmt.Sprintf("model=%q\napproval_policy=\"never\"\nsandbox_mode=\"danger-full-access\"\nopenai_base_url=%q\n", modelNames["codex"]["known"], upstream+"/v1")
+		config := fmt.Sprintf(
+			"model=%q\napproval_policy=\"never\"\nsandbox_mode=\"danger-full-access\"\nopenai_base_url=%q\n",
+			modelNames["codex"]["known"], upstream+"/v1")
 		if err := os.WriteFile(filepath.Join(r.dir, "config.toml"), []byte(config), 0o644); err != nil {
 			return nil, err
 		}
@@ -252,10 +265,12 @@ func (m *compacting) answer(r *fakemodel.Request) fakemodel.Answer {
 	now, _ := prompt(r.Data())
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a := fakemodel.Answer{ID: "summary_" + strconv.Itoa(m.calls), Text: "<summary>Parts were read; read on.</summary>", Output: 20}
+	a := fakemodel.Answer{ID: "summary_" + strconv.Itoa(m.calls), Text: "<summary>Parts were read; read on.</summary>",
+		Output: 20}
 	if n := len(now) / 4; n > m.limit {
 		m.refused++
-		return fakemodel.Answer{Status: http.StatusBadRequest, Error: fmt.Sprintf("prompt is too long: %d tokens > %d maximum", n, m.limit)}
+		return fakemodel.Answer{Status: http.StatusBadRequest,
+			Error: fmt.Sprintf("prompt is too long: %d tokens > %d maximum", n, m.limit)}
 	}
 	if asksForSummary(r.Data()) {
 		m.compactions++

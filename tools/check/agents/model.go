@@ -30,7 +30,8 @@ func (s *script) answer(r *fakemodel.Request) fakemodel.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
-	a := fakemodel.Answer{ID: fmt.Sprintf("reply_%d", s.calls), Thinking: fmt.Sprintf("Part %d is next.", s.step), CacheRead: tokens(r.Data()), Input: 10, Output: 20}
+	a := fakemodel.Answer{ID: fmt.Sprintf("reply_%d", s.calls), Thinking: fmt.Sprintf("Part %d is next.", s.step),
+		CacheRead: tokens(r.Data()), Input: 10, Output: 20}
 	tool := ""
 	for _, t := range r.Tools {
 		if argument[t.Name] != "" {
@@ -155,7 +156,8 @@ func (p *provider) take(path string, body []byte) bool {
 		case share >= breakAt:
 			p.least = min(p.least, share)
 		case spoken > p.spoken*3/4:
-			p.problem("body %d shares %.2f%% with the one before, and is no deep cut: messages of %d tokens, before %d", at, 100*share, spoken/4, p.spoken/4)
+			p.problem("body %d shares %.2f%% with the one before, and is no deep cut: messages of %d tokens, before %d",
+				at, 100*share, spoken/4, p.spoken/4)
 			p.breaks++
 		default:
 			p.breaks++

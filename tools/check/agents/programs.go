@@ -58,21 +58,32 @@ var programs = []program{
 		name: "claude-compact", npm: claudePinned, bin: "claude", parts: 60, budget: 48_000, asked: 1, compacts: true,
 		does: []string{compact, ask}, drive: driveClaude,
 	},
-	{name: "codex", npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1, sockets: true, drive: driveCodex},
+	{name: "codex", npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1, sockets: true,
+		drive: driveCodex},
 	{
-		name: "codex-compact", npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1, sockets: true, compacts: true,
-		drive: driveCodexCompact,
+		name: "codex-compact", npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1, sockets: true,
+		compacts: true,
+		drive:    driveCodexCompact,
 	},
-	{name: "copilot-chat", npm: copilot, bin: "copilot", newNode: true, parts: 50, budget: 28_000, asked: 1, compacts: true, drive: driveCopilotChat},
-	{name: "copilot-responses", npm: copilot, bin: "copilot", newNode: true, parts: 40, budget: 28_000, asked: 1, drive: driveCopilotResponses},
-	{name: "copilot-anthropic", npm: copilot, bin: "copilot", newNode: true, parts: 40, budget: 28_000, asked: 1, drive: driveCopilotAnthropic},
+	{name: "copilot-chat", npm: copilot, bin: "copilot", newNode: true, parts: 50, budget: 28_000, asked: 1,
+		compacts: true, drive: driveCopilotChat},
+	{name: "copilot-responses", npm: copilot, bin: "copilot", newNode: true, parts: 40, budget: 28_000, asked: 1,
+		drive: driveCopilotResponses},
+	{name: "copilot-anthropic", npm: copilot, bin: "copilot", newNode: true, parts: 40, budget: 28_000, asked: 1,
+		drive: driveCopilotAnthropic},
 	{name: "qwen", npm: qwen, bin: "qwen", newNode: true, parts: 40, budget: 32_000, asked: 1, drive: driveQwen},
-	{name: "goose", npm: goose, bin: "goose", parts: 40, budget: 16_000, asked: 2, does: []string{ask, ask}, drive: driveGoose},
-	{name: "goose-anthropic", npm: goose, bin: "goose", parts: 40, budget: 16_000, asked: 2, does: []string{ask, ask}, drive: driveGooseAnthropic},
-	{name: "cline", npm: cline, bin: "cline", newNode: true, parts: 80, budget: 24_000, asked: 1, compacts: true, drive: driveCline},
-	{name: "continue", npm: continueCLI, bin: "cn", newNode: true, parts: 110, budget: 24_000, asked: 1, compacts: true, drive: driveContinue},
-	{name: "aider-system", pypi: aider, bin: "aider", parts: 16, budget: 6_000, asked: 2, compacts: true, drive: driveAiderSystem},
-	{name: "aider-inside", pypi: aider, bin: "aider", parts: 16, budget: 6_000, asked: 2, compacts: true, drive: driveAiderInside},
+	{name: "goose", npm: goose, bin: "goose", parts: 40, budget: 16_000, asked: 2, does: []string{ask, ask},
+		drive: driveGoose},
+	{name: "goose-anthropic", npm: goose, bin: "goose", parts: 40, budget: 16_000, asked: 2, does: []string{ask, ask},
+		drive: driveGooseAnthropic},
+	{name: "cline", npm: cline, bin: "cline", newNode: true, parts: 80, budget: 24_000, asked: 1, compacts: true,
+		drive: driveCline},
+	{name: "continue", npm: continueCLI, bin: "cn", newNode: true, parts: 110, budget: 24_000, asked: 1, compacts: true,
+		drive: driveContinue},
+	{name: "aider-system", pypi: aider, bin: "aider", parts: 16, budget: 6_000, asked: 2, compacts: true,
+		drive: driveAiderSystem},
+	{name: "aider-inside", pypi: aider, bin: "aider", parts: 16, budget: 6_000, asked: 2, compacts: true,
+		drive: driveAiderInside},
 }
 
 // choosePrograms returns the programs whose names begin with one of the given ones, or all.
@@ -82,7 +93,10 @@ func choosePrograms(names []string) ([]program, error) {
 	}
 	var chosen []program
 	for _, p := range programs {
-		if slices.ContainsFunc(names, func(name string) bool { return p.name == name || strings.HasPrefix(p.name, name+"-") }) {
+		if slices.ContainsFunc(names, func(name string) bool {
+			return p.name == name ||
+				strings.HasPrefix(p.name, name+"-")
+		}) {
 			chosen = append(chosen, p)
 		}
 	}
@@ -134,7 +148,8 @@ func checkPrograms(names []string, oriel, install, keep string, parts int) (fail
 	}
 	defer os.RemoveAll(dir)
 	fmt.Println("a token is four bytes of the body; recalled: questions that were sent with the fact; whole: requests for a summary that were sent whole")
-	fmt.Printf(programRow, "program", "version", "calls", "sessions", "budget", "largest", "recalled", "whole", "seconds", "verdict")
+	fmt.Printf(programRow, "program", "version", "calls", "sessions", "budget", "largest", "recalled", "whole",
+		"seconds", "verdict")
 	skipped := 0
 	for i := range chosen {
 		if ctx.Err() != nil {
@@ -161,7 +176,8 @@ func checkPrograms(names []string, oriel, install, keep string, parts int) (fail
 			whole = fmt.Sprintf("%d/%d", s.model.summaries-s.shortened, s.model.summaries)
 		}
 		recalled, took := fmt.Sprintf("%d/%d", s.recalled, p.asked), int(time.Since(began).Seconds())
-		fmt.Printf(programRow, p.name, p.version(), len(s.calls), s.sessions, p.budget, s.largest, recalled, whole, took, verdict)
+		fmt.Printf(programRow, p.name, p.version(), len(s.calls), s.sessions, p.budget, s.largest, recalled, whole,
+			took, verdict)
 		for _, problem := range s.problems[:min(len(s.problems), 8)] {
 			fmt.Printf("        %.600s\n", problem)
 		}

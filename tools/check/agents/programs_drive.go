@@ -34,11 +34,13 @@ const (
 var prompts = map[string]string{begin: task, ask: question, compact: "/compact", anew: another}
 
 func driveClaude(s *seat, do string) error {
-	cmd := s.command("-p", prompts[do], "--model", modelNames["claude"]["known"], "--allowedTools", "Bash", "--max-turns", "1000")
+	cmd := s.command("-p", prompts[do], "--model", modelNames["claude"]["known"], "--allowedTools", "Bash",
+		"--max-turns", "1000")
 	if do == ask || do == compact {
 		cmd.Args = append(cmd.Args, "-c")
 	}
-	cmd.Env = append(cmd.Env, "ANTHROPIC_BASE_URL="+s.base, "ANTHROPIC_API_KEY=sk-none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
+	cmd.Env = append(cmd.Env, "ANTHROPIC_BASE_URL="+s.base, "ANTHROPIC_API_KEY=sk-none",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
 	return s.run(cmd)
 }
 
@@ -79,11 +81,13 @@ func driveCopilotChat(s *seat, do string) error {
 
 // driveCopilotResponses resumes a session, of which Copilot then sends no reasoning.
 func driveCopilotResponses(s *seat, do string) error {
-	return copilotDoes(s, do, "COPILOT_PROVIDER_BASE_URL="+s.base+"/v1", "COPILOT_MODEL=gpt-5", "COPILOT_PROVIDER_WIRE_API=responses")
+	return copilotDoes(s, do, "COPILOT_PROVIDER_BASE_URL="+s.base+"/v1", "COPILOT_MODEL=gpt-5",
+		"COPILOT_PROVIDER_WIRE_API=responses")
 }
 
 func driveCopilotAnthropic(s *seat, do string) error {
-	return copilotDoes(s, do, "COPILOT_PROVIDER_BASE_URL="+s.base, "COPILOT_PROVIDER_TYPE=anthropic", "COPILOT_MODEL="+modelNames["claude"]["known"])
+	return copilotDoes(s, do, "COPILOT_PROVIDER_BASE_URL="+s.base, "COPILOT_PROVIDER_TYPE=anthropic", "COPILOT_MODEL="+
+		modelNames["claude"]["known"])
 }
 
 func copilotDoes(s *seat, do string, env ...string) error {
@@ -91,7 +95,8 @@ func copilotDoes(s *seat, do string, env ...string) error {
 	if do == ask {
 		cmd.Args = append(cmd.Args, "--continue")
 	}
-	cmd.Env = append(append(cmd.Env, "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false", "COPILOT_PROVIDER_API_KEY=sk-none"), env...)
+	cmd.Env = append(append(cmd.Env, "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false",
+		"COPILOT_PROVIDER_API_KEY=sk-none"), env...)
 	return s.run(cmd)
 }
 
@@ -108,11 +113,13 @@ func driveQwen(s *seat, do string) error {
 // driveGoose resumes a session twice, the second time with summaries that Goose made of its
 // oldest results meanwhile.
 func driveGoose(s *seat, do string) error {
-	return gooseDoes(s, do, "GOOSE_PROVIDER=openai", "GOOSE_MODEL=gpt-5", "OPENAI_HOST="+s.base, "OPENAI_API_KEY=sk-none")
+	return gooseDoes(s, do, "GOOSE_PROVIDER=openai", "GOOSE_MODEL=gpt-5", "OPENAI_HOST="+s.base,
+		"OPENAI_API_KEY=sk-none")
 }
 
 func driveGooseAnthropic(s *seat, do string) error {
-	return gooseDoes(s, do, "GOOSE_PROVIDER=anthropic", "GOOSE_MODEL="+modelNames["claude"]["known"], "ANTHROPIC_HOST="+s.base, "ANTHROPIC_API_KEY=sk-none")
+	return gooseDoes(s, do, "GOOSE_PROVIDER=anthropic", "GOOSE_MODEL="+modelNames["claude"]["known"], "ANTHROPIC_HOST="+
+		s.base, "ANTHROPIC_API_KEY=sk-none")
 }
 
 func gooseDoes(s *seat, do string, env ...string) error {
@@ -145,7 +152,8 @@ func driveCline(s *seat, do string) error {
 		_, s.port, _ = net.SplitHostPort(l.Addr().String())
 		l.Close()
 		s.end = func() error { return s.run(command("hub", "stop")) }
-		if err := s.run(command("auth", "-p", "openai-compatible", "-k", "none", "-m", "gpt-5", "-b", s.base+"/v1")); err != nil {
+		if err := s.run(command("auth", "-p", "openai-compatible", "-k", "none", "-m", "gpt-5", "-b",
+			s.base+"/v1")); err != nil {
 			return err
 		}
 	case ask:
@@ -166,8 +174,9 @@ func driveCline(s *seat, do string) error {
 // but its summary, without the name of a session.
 func driveContinue(s *seat, do string) error {
 	config := filepath.Join(s.home(), "continue.yaml")
-	settings := fmt.Sprintf("name: check\nversion: 0.0.1\nschema: v1\nmodels:\n  - name: gpt\n    provider: openai\n    model: gpt-5\n"+
-		"    apiKey: sk-none\n    apiBase: %s/v1\n    roles: [chat]\n", s.base)
+	settings := fmt.Sprintf(
+		"name: check\nversion: 0.0.1\nschema: v1\nmodels:\n  - name: gpt\n    provider: openai\n    model: gpt-5\n"+
+			"    apiKey: sk-none\n    apiBase: %s/v1\n    roles: [chat]\n", s.base)
 	if err := os.WriteFile(config, []byte(settings), 0o644); err != nil {
 		return err
 	}
@@ -186,7 +195,8 @@ func (s *seat) atTerminal(inner *exec.Cmd, ready, line string) error {
 	if err != nil {
 		return fmt.Errorf("a terminal is needed: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, script, "-qec", "stty cols 100 rows 40; '"+strings.Join(inner.Args, "' '")+"'", os.DevNull)
+	cmd := exec.CommandContext(ctx, script, "-qec", "stty cols 100 rows 40; '"+strings.Join(inner.Args, "' '")+"'",
+		os.DevNull)
 	cmd.Dir, cmd.Env = inner.Dir, inner.Env
 	screen := &watched{}
 	cmd.Stdout, cmd.Stderr = screen, screen
@@ -288,7 +298,8 @@ func driveAiderInside(s *seat, do string) error { return aiderDoes(s, do, "opena
 
 func aiderDoes(s *seat, do, model string) error {
 	cmd := s.command("--model", model, "--weak-model", model, "--openai-api-base", s.base+"/v1", "--yes-always",
-		"--no-git", "--no-show-model-warnings", "--no-check-update", "--no-fancy-input", "--no-pretty", "--no-suggest-shell-commands", "--no-detect-urls", "app.py")
+		"--no-git", "--no-show-model-warnings", "--no-check-update", "--no-fancy-input", "--no-pretty",
+		"--no-suggest-shell-commands", "--no-detect-urls", "app.py")
 	in := prompts[do] + "\n"
 	switch do {
 	case begin:

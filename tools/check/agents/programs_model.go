@@ -43,7 +43,8 @@ type talk struct {
 
 // shells are the arguments of shell tools, by the tool's name.
 var shells = map[string]string{
-	"Bash": "command", "bash": "command", "exec_command": "cmd", "shell": "command", "run_shell_command": "command", "run_commands": "commands",
+	"Bash": "command", "bash": "command", "exec_command": "cmd", "shell": "command", "run_shell_command": "command",
+	"run_commands": "commands",
 }
 
 // summaryWords are in requests for a summary: in the newest message, or in instructions that
@@ -200,7 +201,8 @@ func required(tool []byte) []string {
 func partText(k, lines int) string {
 	var b strings.Builder
 	for i := range lines {
-		fmt.Fprintf(&b, "line %d of part %d: the token of part %d is T%08x and nothing else.\n", i+1, k, k, uint32(k)*2654435761)
+		fmt.Fprintf(&b, "line %d of part %d: the token of part %d is T%08x and nothing else.\n", i+1, k, k,
+			uint32(k)*2654435761)
 	}
 	return b.String()
 }
@@ -215,7 +217,8 @@ func writeParts(work string, parts int) error {
 		if k == 3 {
 			text = fact + "\n" + text
 		}
-		if err := os.WriteFile(filepath.Join(work, "parts", fmt.Sprintf("%d.txt", k)), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(work, "parts", fmt.Sprintf("%d.txt", k)), []byte(text),
+			0o644); err != nil {
 			return err
 		}
 	}

@@ -88,8 +88,10 @@ func (s *seat) check() error {
 		return err
 	}
 	var log bytes.Buffer
-	server, err := kit.StartServer(s.oriel, "127.0.0.1:0", &log, "--config", config, "--data", s.data(), "--events", s.events(),
-		"--spool", filepath.Join(s.dir, "spool"), "--upstream-openai", provider.URL+"/v1", "--upstream-anthropic", provider.URL)
+	server, err := kit.StartServer(s.oriel, "127.0.0.1:0", &log, "--config", config, "--data", s.data(), "--events",
+		s.events(),
+		"--spool", filepath.Join(s.dir, "spool"), "--upstream-openai", provider.URL+"/v1", "--upstream-anthropic",
+		provider.URL)
 	if err != nil {
 		return err
 	}
@@ -245,7 +247,8 @@ func (s *seat) judge(list continued) {
 		case summary:
 			if !bytes.Equal(c.came, c.sent) {
 				s.shortened++
-				s.problem("call %d asks for a summary of the conversation: %d tokens of %d were sent", i+1, n, tokens(c.came))
+				s.problem("call %d asks for a summary of the conversation: %d tokens of %d were sent", i+1, n,
+					tokens(c.came))
 			}
 			continue
 		case asks:
@@ -290,7 +293,8 @@ func (s *seat) judge(list continued) {
 		s.problem("%d of %d parts were read: …%s", s.model.step, s.program.parts, s.output[max(0, len(s.output)-400):])
 	}
 	if asked != s.program.asked {
-		s.problem("the program asked for the fact %d times, not %d: …%s", asked, s.program.asked, s.output[max(0, len(s.output)-400):])
+		s.problem("the program asked for the fact %d times, not %d: …%s", asked, s.program.asked,
+			s.output[max(0, len(s.output)-400):])
 	}
 	if s.program.sockets && s.sockets == 0 {
 		s.problem("the program did not ask for a WebSocket: the run proves nothing about it")
@@ -351,7 +355,8 @@ func (s *seat) keep(dir string) error {
 	kinds := []string{"turn", "asks", "other", "summary", "aside"}
 	for i, c := range s.calls {
 		name := filepath.Join(dir, fmt.Sprintf("%03d-%s", i+1, kinds[c.kind]))
-		if err := errors.Join(os.WriteFile(name+".came.json", c.came, 0o644), os.WriteFile(name+".sent.json", c.sent, 0o644)); err != nil {
+		if err := errors.Join(os.WriteFile(name+".came.json", c.came, 0o644),
+			os.WriteFile(name+".sent.json", c.sent, 0o644)); err != nil {
 			return err
 		}
 	}
@@ -359,5 +364,6 @@ func (s *seat) keep(dir string) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return errors.Join(os.WriteFile(filepath.Join(dir, "events"), events, 0o644), os.WriteFile(filepath.Join(dir, "output"), s.output, 0o644))
+	return errors.Join(os.WriteFile(filepath.Join(dir, "events"), events, 0o644),
+		os.WriteFile(filepath.Join(dir, "output"), s.output, 0o644))
 }

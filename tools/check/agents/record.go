@@ -76,13 +76,14 @@ func checkRecord(name, install string, calls int) (problems []string, err error)
 	defer provider.Close()
 	var failures []string
 	var mu sync.Mutex
-	engine, err := oriel.Open(ctx, oriel.Config{Store: store, Calls: oriel.CallOptions{Profile: "off"}, NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Events: func(e oriel.Event) {
-		if e.Kind != oriel.EventCall {
-			mu.Lock()
-			failures = append(failures, fmt.Sprintf("%s: %s", e.Kind, e.Error))
-			mu.Unlock()
-		}
-	}})
+	engine, err := oriel.Open(ctx, oriel.Config{Store: store, Calls: oriel.CallOptions{Profile: "off"}, NoEmbed: true,
+		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Events: func(e oriel.Event) {
+			if e.Kind != oriel.EventCall {
+				mu.Lock()
+				failures = append(failures, fmt.Sprintf("%s: %s", e.Kind, e.Error))
+				mu.Unlock()
+			}
+		}})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,8 @@ func checkRecord(name, install string, calls int) (problems []string, err error)
 		problems = append(problems, fmt.Sprintf("%d tool calls of %d: %s", s.step, calls, out))
 	}
 	if !slices.Equal(sent.bodies, arrived.bodies) {
-		problems = append(problems, fmt.Sprintf("the provider got other bytes than were sent (%d bodies, %d sent)", len(arrived.bodies), len(sent.bodies)))
+		problems = append(problems, fmt.Sprintf("the provider got other bytes than were sent (%d bodies, %d sent)",
+			len(arrived.bodies), len(sent.bodies)))
 	}
 	stored, err := look(store, s.calls)
 	if err != nil {
@@ -131,7 +133,8 @@ func checkRecord(name, install string, calls int) (problems []string, err error)
 	problems = append(problems, stored...)
 	stats, err := store.Stats(ctx, timeline.Local)
 	fmt.Printf("%s: %d calls in %.1f s, %.1f MB sent; %d conversation(s), %d messages, %.1f MB stored, %.1f MB on disk\n",
-		name, s.calls, took.Seconds(), float64(sent.bytes)/1e6, stats.Conversations, stats.Messages, float64(stats.Bytes)/1e6, float64(stats.Disk)/1e6)
+		name, s.calls, took.Seconds(), float64(sent.bytes)/1e6, stats.Conversations, stats.Messages,
+		float64(stats.Bytes)/1e6, float64(stats.Disk)/1e6)
 	return problems, err
 }
 

@@ -69,8 +69,10 @@ func (r *run) serveReplicas(oriel, upstream, dir string) (s *served, err error) 
 		}
 		s.events = append(s.events, filepath.Join(data, "events"))
 		var one *kit.Server
-		one, err = kit.StartServer(oriel, "127.0.0.1:0", &log, "--profile", r.profile, "--data", data, "--spool", filepath.Join(data, "spool"),
-			"--store", database.URL(), "--events", s.events[i], "--upstream-openai", upstream+"/v1", "--upstream-anthropic", upstream)
+		one, err = kit.StartServer(oriel, "127.0.0.1:0", &log, "--profile", r.profile, "--data", data, "--spool",
+			filepath.Join(data, "spool"),
+			"--store", database.URL(), "--events", s.events[i], "--upstream-openai", upstream+"/v1",
+			"--upstream-anthropic", upstream)
 		if err != nil {
 			break
 		}

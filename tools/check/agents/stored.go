@@ -48,7 +48,8 @@ func checkStored(oriel string, f *folder, store ...string) (problems []string) {
 		}
 	}
 	if lost+cut > 0 {
-		problem("of %d calls, %d have no call or result in the history, %d not the whole result", len(f.outputs), lost, cut)
+		problem("of %d calls, %d have no call or result in the history, %d not the whole result", len(f.outputs), lost,
+			cut)
 	}
 	return problems
 }

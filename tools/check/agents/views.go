@@ -52,7 +52,8 @@ func choose(agents []string, limits, profiles, models string) ([]run, error) {
 		if limits+profiles+models == "" {
 			below := map[string]string{"claude": "full@24", "codex": "full@12"}[a] // 48,000 tokens
 			runs = append(runs,
-				run{a, 64_000, below, "known", 0}, run{a, 64_000, "thrifty", "known", 0}, run{a, 64_000, "full", "wide", 0}, run{a, 64_000, "full", "unknown", 0},
+				run{a, 64_000, below, "known", 0}, run{a, 64_000, "thrifty", "known", 0},
+				run{a, 64_000, "full", "wide", 0}, run{a, 64_000, "full", "unknown", 0},
 				run{a, 100_000, "thrifty", "known", 0}, run{a, 100_000, "full", "wide", 0},
 				run{a, 200_000, "balanced", "known", 0}, run{a, 200_000, "full", "wide", 0},
 				run{a, 0, "thrifty", "known", 0}, run{a, 0, "balanced", "wide", 0})
@@ -95,9 +96,11 @@ func checkViews(runs []run, oriel, install string, calls int) (failed int, err e
 	if err != nil {
 		return 0, err
 	}
-	fmt.Printf("%d tool calls a run, %d tokens a result on average; a token is four bytes of the body\n", calls, f.mean())
+	fmt.Printf("%d tool calls a run, %d tokens a result on average; a token is four bytes of the body\n", calls,
+		f.mean())
 	const row = "%-7s %7s  %-9s %-18s %5v %8v %5v %8v %9v %8v  %s\n"
-	fmt.Printf(row, "agent", "limit", "profile", "model", "calls", "refused", "cuts", "largest", "prefix", "seconds", "verdict")
+	fmt.Printf(row, "agent", "limit", "profile", "model", "calls", "refused", "cuts", "largest", "prefix", "seconds",
+		"verdict")
 	for i, r := range runs {
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
@@ -111,7 +114,8 @@ func checkViews(runs []run, oriel, install string, calls int) (failed int, err e
 		if len(problems) > 0 {
 			failed, verdict = failed+1, "FAILED"
 		}
-		fmt.Printf(row, r.agent, limit, r.profile, modelNames[r.agent][r.model], done, len(p.refused), cuts, p.largest, fmt.Sprintf("%.3f%%", 100*p.least), int(time.Since(began).Seconds()), verdict)
+		fmt.Printf(row, r.agent, limit, r.profile, modelNames[r.agent][r.model], done, len(p.refused), cuts, p.largest,
+			fmt.Sprintf("%.3f%%", 100*p.least), int(time.Since(began).Seconds()), verdict)
 		for _, problem := range problems[:min(len(problems), 10)] {
 			fmt.Printf("        %.600s\n", problem)
 		}
@@ -196,13 +200,16 @@ func (r *run) serveOne(oriel, upstream, dir string) (*served, error) {
 	}
 	proxy := httputil.NewSingleHostReverseProxy(base)
 	proxy.FlushInterval = -1
-	return &served{handler: proxy, stop: stop, store: []string{"--data", data}, events: []string{events}, end: func() {}}, nil
+	return &served{handler: proxy, stop: stop, store: []string{"--data", data}, events: []string{events},
+		end: func() {}}, nil
 }
 
 // serve starts the program.
-func (r *run) serve(oriel, upstream, data, events string) (base *url.URL, stop func() (log []byte, err error), err error) {
+func (r *run) serve(oriel, upstream, data,
+	events string) (base *url.URL, stop func() (log []byte, err error), err error) {
 	name, percent, limited := strings.Cut(r.profile, "@")
-	cmd := exec.CommandContext(ctx, oriel, "serve", "--listen", "127.0.0.1:0", "--profile", name, "--data", data, "--events", events,
+	cmd := exec.CommandContext(ctx, oriel, "serve", "--listen", "127.0.0.1:0", "--profile", name, "--data", data,
+		"--events", events,
 		"--upstream-openai", upstream+"/v1", "--upstream-anthropic", upstream)
 	if limited {
 		cmd.Args = append(cmd.Args, "--threshold", percent)

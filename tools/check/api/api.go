@@ -60,14 +60,17 @@ func Check(args []string) error {
 	}
 	var asked atomic.Int64
 	model := httptest.NewServer(&fakemodel.Server{Answer: func(r *fakemodel.Request) fakemodel.Answer {
-		a := fakemodel.Answer{Text: fmt.Sprintf("Done with %d.", len(r.Messages)), Input: 4000, CacheRead: 9000, Output: 40}
+		a := fakemodel.Answer{Text: fmt.Sprintf("Done with %d.", len(r.Messages)), Input: 4000, CacheRead: 9000,
+			Output: 40}
 		if len(r.Messages)%4 == 1 {
-			a.Calls = []fakemodel.Call{{ID: fmt.Sprintf("toolu_%d", asked.Add(1)), Name: "Bash", Arguments: `{"command":"make test"}`}}
+			a.Calls = []fakemodel.Call{{ID: fmt.Sprintf("toolu_%d", asked.Add(1)), Name: "Bash",
+				Arguments: `{"command":"make test"}`}}
 		}
 		return a
 	}})
 	defer model.Close()
-	base, stop, err := kit.Serve(*oriel, "--data", c.data, "--upstream-anthropic", model.URL, "--upstream-openai", model.URL+"/v1")
+	base, stop, err := kit.Serve(*oriel, "--data", c.data, "--upstream-anthropic", model.URL, "--upstream-openai",
+		model.URL+"/v1")
 	if err != nil {
 		return err
 	}
@@ -90,7 +93,8 @@ func (c *check) run(base, venv string, examples, seed int) error {
 	cmd := exec.Command(filepath.Join(venv, "bin", "schemathesis"), "run", description, "--url", base+"/oriel/api",
 		"--exclude-operation-id", "events", "--checks", "all", "--exclude-checks", "positive_data_acceptance",
 		"--warnings", "off",
-		"--max-examples", strconv.Itoa(examples), "--seed", strconv.Itoa(seed), "--request-timeout", "120", "--continue-on-failure",
+		"--max-examples", strconv.Itoa(examples), "--seed", strconv.Itoa(seed), "--request-timeout", "120",
+		"--continue-on-failure",
 		"--suppress-health-check", "all", "--no-color")
 	cmd.Stdout, cmd.Stderr, cmd.Dir = os.Stdout, os.Stderr, c.dir
 	err = cmd.Run()
@@ -111,8 +115,10 @@ func (c *check) large(n int) error {
 			role = "assistant"
 		}
 		line, err := json.Marshal(map[string]any{
-			"conversation": "large", "ref": fmt.Sprint("u", i), "time": began.Add(time.Duration(i) * time.Second).Format(time.RFC3339), "role": role,
-			"text": fmt.Sprintf("Message %d <b>about</b> service %d, which listens on port %d. %s", i, i%40, 8000+i%40, strings.Repeat("And so on. ", i%50)),
+			"conversation": "large", "ref": fmt.Sprint("u", i),
+			"time": began.Add(time.Duration(i) * time.Second).Format(time.RFC3339), "role": role,
+			"text": fmt.Sprintf("Message %d <b>about</b> service %d, which listens on port %d. %s", i, i%40, 8000+i%40,
+				strings.Repeat("And so on. ", i%50)),
 		})
 		if err != nil {
 			return err
@@ -123,7 +129,8 @@ func (c *check) large(n int) error {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		return err
 	}
-	if out, err := exec.Command(c.oriel, "import", path, "--format", "generic", "--data", c.data).CombinedOutput(); err != nil {
+	if out, err := exec.Command(c.oriel, "import", path, "--format", "generic", "--data",
+		c.data).CombinedOutput(); err != nil {
 		return fmt.Errorf("import %d messages: %w: %s", n, err, out)
 	}
 	return nil
@@ -148,13 +155,17 @@ func (c *check) talk(base string, calls int) error {
 			}
 		}
 		if id != "" {
-			add(map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": id, "content": strings.Repeat("--- PASS: TestSettle\n", 200)}}})
+			add(map[string]any{"role": "user",
+				"content": []any{map[string]any{"type": "tool_result", "tool_use_id": id,
+					"content": strings.Repeat("--- PASS: TestSettle\n", 200)}}})
 		} else {
-			add(map[string]any{"role": "user", "content": fmt.Sprintf("Question %d: %s", i, strings.Repeat("what about it? ", 80))})
+			add(map[string]any{"role": "user",
+				"content": fmt.Sprintf("Question %d: %s", i, strings.Repeat("what about it? ", 80))})
 		}
 		body, err := json.Marshal(map[string]any{
 			"model": "claude-sonnet-4-5", "max_tokens": 500, "system": "You are an agent.", "messages": messages,
-			"tools": []any{map[string]any{"name": "Bash", "input_schema": map[string]any{"type": "object"}}, map[string]any{"name": "mcp__x__idle", "input_schema": map[string]any{"type": "object"}}},
+			"tools": []any{map[string]any{"name": "Bash", "input_schema": map[string]any{"type": "object"}},
+				map[string]any{"name": "mcp__x__idle", "input_schema": map[string]any{"type": "object"}}},
 		})
 		if err != nil {
 			return err
@@ -195,7 +206,8 @@ func (c *check) describe(base string) (string, error) {
 	}
 	parameters := d["components"].(map[string]any)["parameters"].(map[string]any)
 	for name, values := range map[string][]any{
-		"conversation": {"settle", "large", "last", "none", "a/b"}, "call": {"1", "2", "59", "last", "99"}, "plan": {"p1", "p2", "last", "p99"},
+		"conversation": {"settle", "large", "last", "none", "a/b"}, "call": {"1", "2", "59", "last", "99"},
+		"plan": {"p1", "p2", "last", "p99"},
 	} {
 		p := parameters[name].(map[string]any)
 		p["schema"] = map[string]any{"anyOf": []any{map[string]any{"enum": values}, p["schema"]}}

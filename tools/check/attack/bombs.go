@@ -48,7 +48,8 @@ func bombs(t *trial) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", encoding, err)
 		}
-		t.say("%s: %d answers of %d bytes that unpack to %d MB: at most %d MB resident", encoding, calls, len(bombs[encoding]), size>>20, s.memory("VmHWM")>>20)
+		t.say("%s: %d answers of %d bytes that unpack to %d MB: at most %d MB resident", encoding, calls,
+			len(bombs[encoding]), size>>20, s.memory("VmHWM")>>20)
 	}
 	return s.stayedSmall()
 }
@@ -148,7 +149,8 @@ func chatBomb(encoding string, size int64) ([]byte, error) {
 // writeCompletion writes a chat completion whose text has size bytes and
 // repeats piece.
 func writeCompletion(w io.Writer, size int64, piece string) error {
-	if _, err := io.WriteString(w, `{"id":"c","object":"chat.completion","model":"gpt-4o","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"`); err != nil {
+	if _, err := io.WriteString(w,
+		`{"id":"c","object":"chat.completion","model":"gpt-4o","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"`); err != nil {
 		return err
 	}
 	for size > 0 {

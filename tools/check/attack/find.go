@@ -25,7 +25,8 @@ import (
 
 // noted is a provider that gives the same answer to everything.
 func noted() http.Handler {
-	return &fakemodel.Server{Unchecked: true, Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }}
+	return &fakemodel.Server{Unchecked: true,
+		Answer: func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{Text: "Noted."} }}
 }
 
 // chatTalk is a conversation in OpenAI's chat format whose client resends
@@ -77,14 +78,16 @@ func stall(t *trial) error {
 	for _, messages := range []int{410_000, 65_000} {
 		var packed bytes.Buffer
 		z := gzip.NewWriter(&packed)
-		fmt.Fprintf(z, `{"model":"gpt-4o","messages":[%s{"role":"user","content":"a"}]}`, strings.Repeat(`{"role":"user","content":"a"},{"role":"assistant","content":"b"},`, messages/2))
+		fmt.Fprintf(z, `{"model":"gpt-4o","messages":[%s{"role":"user","content":"a"}]}`,
+			strings.Repeat(`{"role":"user","content":"a"},{"role":"assistant","content":"b"},`, messages/2))
 		if err := z.Close(); err != nil {
 			return err
 		}
 		size := packed.Len()
 		attacked := make(chan error, 1)
 		go func() {
-			_, err := s.post("/v1/chat/completions", packed.String(), "Content-Encoding", "gzip", "X-Oriel-Conversation", "crowd")
+			_, err := s.post("/v1/chat/completions", packed.String(), "Content-Encoding", "gzip",
+				"X-Oriel-Conversation", "crowd")
 			attacked <- err
 		}()
 		during, err := s.others(6 * time.Second)
@@ -96,7 +99,8 @@ func stall(t *trial) error {
 		}
 		t.say("with %d bytes of %d messages: %d calls of others, p95 %v", size, messages, len(during), p95(during))
 		if p95(during) > max(2*p95(before), 20*time.Millisecond) {
-			return fmt.Errorf("one request of %d bytes takes the p95 of others from %v to %v", size, p95(before), p95(during))
+			return fmt.Errorf("one request of %d bytes takes the p95 of others from %v to %v", size, p95(before),
+				p95(during))
 		}
 	}
 	return s.alive()
@@ -204,7 +208,8 @@ func resume(t *trial) error {
 			if err != nil {
 				return err
 			}
-			if names[i] = a.header.Get("X-Oriel-Conversation"); a.header.Get("X-Oriel-Tokens-After") != a.header.Get("X-Oriel-Tokens-Before") {
+			if names[i] = a.header.Get("X-Oriel-Conversation"); a.header.Get("X-Oriel-Tokens-After") != a.header.Get(
+				"X-Oriel-Tokens-Before") {
 				return nil
 			}
 		}
@@ -251,7 +256,8 @@ func resume(t *trial) error {
 	if err != nil {
 		return err
 	}
-	t.say("%d conversations, %d resumed after a restart on a busy machine: %d lost, %d cut anew", size+resumed, resumed, lost.Load(), cut.Load())
+	t.say("%d conversations, %d resumed after a restart on a busy machine: %d lost, %d cut anew", size+resumed, resumed,
+		lost.Load(), cut.Load())
 	if n := lost.Load() + cut.Load(); n > 0 {
 		return fmt.Errorf("%d of %d resumed conversations are lost or cut anew", n, resumed)
 	}

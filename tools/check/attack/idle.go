@@ -71,7 +71,8 @@ func (s *server) begin(t *trial, announced, sent int) (net.Conn, error) {
 	}
 	t.atEnd(func() { c.Close() })
 	c.SetWriteDeadline(time.Now().Add(time.Minute))
-	_, err = fmt.Fprintf(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", announced, strings.Repeat("x", sent))
+	_, err = fmt.Fprintf(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s",
+		announced, strings.Repeat("x", sent))
 	return c, err
 }
 
@@ -81,7 +82,8 @@ func (s *server) isSeen(what string, size int) error {
 	if err != nil {
 		return err
 	}
-	if action := a.header.Get("X-Oriel-Action"); a.status != http.StatusOK || strings.Contains(action, "bypass") || strings.Contains(action, "error") {
+	if action := a.header.Get("X-Oriel-Action"); a.status != http.StatusOK || strings.Contains(action, "bypass") ||
+		strings.Contains(action, "error") {
 		h, _ := s.health()
 		return fmt.Errorf("%s of another client: status %d, %s; health %s", what, a.status, action, h.Status)
 	}

@@ -81,7 +81,8 @@ func large(t *trial, kind string, body []byte) error {
 // cutEvents interrupts 20 streams at once, each with one event of 60 MB.
 func cutEvents(t *trial) error {
 	const calls = 20
-	event := []byte(`data: {"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"` + largeText() + "\"}}]}\n\n")
+	event := []byte(`data: {"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"` + largeText() +
+		"\"}}]}\n\n")
 	var begun atomic.Int32
 	all := make(chan struct{})
 	up := t.upstream(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -103,7 +104,10 @@ func cutEvents(t *trial) error {
 	}
 	var wg sync.WaitGroup
 	for i := range calls {
-		wg.Go(func() { s.chatCall(fmt.Sprintf("call %d", i), "Authorization", "Bearer sk-0123456789abcdef0123456789") }) // it must fail
+		wg.Go(func() {
+			s.chatCall(fmt.Sprintf("call %d", i), "Authorization",
+				"Bearer sk-0123456789abcdef0123456789")
+		}) // it must fail
 	}
 	wg.Wait()
 	if err := s.stayedSmall(); err != nil {
@@ -132,7 +136,8 @@ func keptOrTold(t *trial, events string, calls int, h health) error {
 			told++
 		}
 	}
-	t.say("%d calls recorded, %d of them without the answer, of which %d events tell; health %s", recorded, lost, told, h.Status)
+	t.say("%d calls recorded, %d of them without the answer, of which %d events tell; health %s", recorded, lost, told,
+		h.Status)
 	switch {
 	case recorded != calls:
 		return fmt.Errorf("%d of %d calls are recorded", recorded, calls)

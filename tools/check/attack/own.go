@@ -121,7 +121,8 @@ func readers(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if a, err := s.chatCall(strings.Repeat("a long text ", message/12), "X-Oriel-Token", tokens["ann"], "X-Oriel-Conversation", "long"); err != nil || a.status != http.StatusOK {
+	if a, err := s.chatCall(strings.Repeat("a long text ", message/12), "X-Oriel-Token", tokens["ann"],
+		"X-Oriel-Conversation", "long"); err != nil || a.status != http.StatusOK {
 		return setup("store a large message", fmt.Errorf("%v %v", a, err))
 	}
 	if err := s.stored("long", reader); err != nil {
@@ -131,7 +132,8 @@ func readers(t *trial) error {
 	bob := s.talk(tokens["bob"])
 	paths := []string{"export", "export", "export", "export", "calls/last/sent", "messages/1"}
 	for i := range 180 {
-		if err := s.send(t, request("GET /oriel/api/conversations/long/"+paths[i%len(paths)], reader, 0), nil); err != nil {
+		if err := s.send(t, request("GET /oriel/api/conversations/long/"+paths[i%len(paths)], reader, 0),
+			nil); err != nil {
 			return errors.Join(s.alive(), err)
 		}
 	}
@@ -143,7 +145,8 @@ func readers(t *trial) error {
 	}
 	sending.Wait()
 	bad := errors.Join(s.alive(), bob.end())
-	t.say("120 exports and 60 other answers of %d MB unread, 30 bodies of 60 MB unfinished: peak %d MB, %d before", message>>20, s.memory("VmHWM")>>20, before>>20)
+	t.say("120 exports and 60 other answers of %d MB unread, 30 bodies of 60 MB unfinished: peak %d MB, %d before",
+		message>>20, s.memory("VmHWM")>>20, before>>20)
 	if bad != nil {
 		return bad
 	}
@@ -153,7 +156,8 @@ func readers(t *trial) error {
 	if !s.stop(2 * time.Minute) {
 		return errors.New("the server does not end")
 	}
-	t.say("another tenant's calls: %d, the slowest took %v", bob.made.Load(), time.Duration(bob.slowest.Load()).Round(time.Millisecond))
+	t.say("another tenant's calls: %d, the slowest took %v", bob.made.Load(),
+		time.Duration(bob.slowest.Load()).Round(time.Millisecond))
 	return t.recorded("bob", int(bob.made.Load()))
 }
 
@@ -224,7 +228,8 @@ func keys(t *trial) error {
 		}
 	}
 	for i := range calls {
-		if a, err := s.chatCall(fmt.Sprint("question ", i), "X-Oriel-Token", tokens["bob"]); err != nil || a.status != http.StatusOK {
+		if a, err := s.chatCall(fmt.Sprint("question ", i), "X-Oriel-Token", tokens["bob"]); err != nil ||
+			a.status != http.StatusOK {
 			return fmt.Errorf("call %d of another tenant: %v", i, err)
 		}
 	}
@@ -260,7 +265,8 @@ func cookies(size int) string {
 
 // leave reads so much of a streamed answer, and leaves.
 func (s *server) leave(token, cookie string, size int64) error {
-	r, err := http.NewRequest(http.MethodPost, s.url+"/v1/chat/completions", strings.NewReader(`{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"hello"}]}`))
+	r, err := http.NewRequest(http.MethodPost, s.url+"/v1/chat/completions",
+		strings.NewReader(`{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"hello"}]}`))
 	if err != nil {
 		return err
 	}
@@ -286,11 +292,13 @@ func strangers(t *trial) error {
 	if err != nil {
 		return err
 	}
-	s, err := t.serve(serveOptions{upstream: t.upstream(noted()), files: files, env: []string{"ORIEL_TOKEN=a-token-of-the-owner-0123"}})
+	s, err := t.serve(serveOptions{upstream: t.upstream(noted()), files: files,
+		env: []string{"ORIEL_TOKEN=a-token-of-the-owner-0123"}})
 	if err != nil {
 		return err
 	}
-	lines := []string{"POST /oriel/session", "POST /oriel/api/recall", "POST /oriel/mcp", "GET /oriel/healthz", "GET /oriel/"}
+	lines := []string{"POST /oriel/session", "POST /oriel/api/recall", "POST /oriel/mcp", "GET /oriel/healthz",
+		"GET /oriel/"}
 	for i := range 2 * each {
 		head := ""
 		if i%2 == 0 {
@@ -306,7 +314,8 @@ func strangers(t *trial) error {
 		time.Sleep(50 * time.Millisecond)
 	}
 	made := bob.made.Load()
-	t.say("%d connections of strangers to a server with %d files: %d calls with a token, the slowest took %v", 2*each, files, made, time.Duration(bob.slowest.Load()).Round(time.Millisecond))
+	t.say("%d connections of strangers to a server with %d files: %d calls with a token, the slowest took %v", 2*each,
+		files, made, time.Duration(bob.slowest.Load()).Round(time.Millisecond))
 	if made < calls {
 		return fmt.Errorf("%d of %d calls were answered within a minute", made, calls)
 	}
@@ -324,18 +333,21 @@ func mcpSlots(t *trial) error {
 		return err
 	}
 	for i := range 16 {
-		if err := s.send(t, request("POST /oriel/mcp", tokens[[]string{"ann", "bob"}[i%2]], 1000), []byte("{")); err != nil {
+		if err := s.send(t, request("POST /oriel/mcp", tokens[[]string{"ann", "bob"}[i%2]], 1000),
+			[]byte("{")); err != nil {
 			return err
 		}
 	}
 	for _, tenant := range []string{"eve", "ann"} {
 		began := time.Now()
-		a, err := s.post("/oriel/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "X-Oriel-Token", tokens[tenant], "Accept", "application/json, text/event-stream")
+		a, err := s.post("/oriel/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "X-Oriel-Token", tokens[tenant],
+			"Accept", "application/json, text/event-stream")
 		if err != nil {
 			return err
 		}
 		took := time.Since(began)
-		t.say("with 16 unfinished requests %s is answered after %v (%d)", tenant, took.Round(time.Millisecond), a.status)
+		t.say("with 16 unfinished requests %s is answered after %v (%d)", tenant, took.Round(time.Millisecond),
+			a.status)
 		if took > 5*time.Second {
 			return fmt.Errorf("%s waited %v", tenant, took.Round(time.Second))
 		}
@@ -350,7 +362,8 @@ func refused(t *trial) error {
 	if _, err := t.tokens("bob"); err != nil {
 		return err
 	}
-	s, err := t.serve(serveOptions{upstream: t.upstream(noted()), env: []string{"ORIEL_TOKEN=a-token-of-the-owner-0123"}})
+	s, err := t.serve(serveOptions{upstream: t.upstream(noted()),
+		env: []string{"ORIEL_TOKEN=a-token-of-the-owner-0123"}})
 	if err != nil {
 		return err
 	}
@@ -396,11 +409,13 @@ func holders(t *trial) error {
 	if err != nil {
 		return err
 	}
-	s, err := t.serve(serveOptions{upstream: t.upstream(noted()), files: files, env: []string{"ORIEL_TOKEN=a-token-of-the-owner-0123"}})
+	s, err := t.serve(serveOptions{upstream: t.upstream(noted()), files: files,
+		env: []string{"ORIEL_TOKEN=a-token-of-the-owner-0123"}})
 	if err != nil {
 		return err
 	}
-	if a, err := s.chatCall(strings.Repeat("a long text ", message/12), "X-Oriel-Token", tokens["ann"], "X-Oriel-Conversation", "long"); err != nil ||
+	if a, err := s.chatCall(strings.Repeat("a long text ", message/12), "X-Oriel-Token", tokens["ann"],
+		"X-Oriel-Conversation", "long"); err != nil ||
 		a.status != http.StatusOK {
 		return setup("store a large message", fmt.Errorf("%v %v", a, err))
 	}
@@ -416,7 +431,8 @@ func holders(t *trial) error {
 			return errors.Join(s.alive(), err)
 		}
 	}
-	lines := []string{"GET /oriel/api/conversations/long/export", "GET /oriel/api/conversations/long/messages/1", "GET /oriel/api/events", "GET /oriel/mcp"}
+	lines := []string{"GET /oriel/api/conversations/long/export", "GET /oriel/api/conversations/long/messages/1",
+		"GET /oriel/api/events", "GET /oriel/mcp"}
 	for i := range each {
 		if err := s.send(t, request(lines[i%len(lines)], reader, 0), nil); err != nil {
 			return errors.Join(s.alive(), err)

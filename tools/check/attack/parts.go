@@ -49,9 +49,11 @@ func requestsOfParts(t *trial) error {
 		name         string
 		calls, parts int
 		zip          bool
-	}{{"compressed", 12, mostValues, true}, {"under 1 MiB", 40, 346_000, false}, {"as many as are read", 200, mostParts, false}} {
+	}{{"compressed", 12, mostValues, true}, {"under 1 MiB", 40, 346_000, false},
+		{"as many as are read", 200, mostParts, false}} {
 		err := s.atOnce(kind.name, kind.calls, func(i int) error {
-			body := manyParts(fmt.Sprintf(`{"model":"gpt-4o","user":"%d","messages":[{"role":"user","content":[`, i), kind.parts, tail)
+			body := manyParts(fmt.Sprintf(`{"model":"gpt-4o","user":"%d","messages":[{"role":"user","content":[`, i),
+				kind.parts, tail)
 			if kind.zip {
 				return s.answered(zipped(body), "Content-Encoding", "gzip")
 			}
@@ -63,7 +65,8 @@ func requestsOfParts(t *trial) error {
 		if kind.parts > mostParts {
 			refused += kind.calls
 		}
-		t.say("%s: %d requests of %d parts at once: at most %d MB resident", kind.name, kind.calls, kind.parts, s.memory("VmHWM")>>20)
+		t.say("%s: %d requests of %d parts at once: at most %d MB resident", kind.name, kind.calls, kind.parts,
+			s.memory("VmHWM")>>20)
 	}
 	return told(events, "unknown-body", "unseen", refused)
 }
@@ -89,13 +92,15 @@ func told(events, kind, other string, least int) error {
 // answersOfParts sends calls whose answers have very many parts of 2 bytes,
 // and as many as are kept.
 func answersOfParts(t *trial) error {
-	const head, tail = `{"id":"m","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[`, `],"stop_reason":"end_turn"}`
+	const head, tail = `{"id":"m","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[`,
+		`],"stop_reason":"end_turn"}`
 	kinds := []struct {
 		name         string
 		calls, parts int
 		zip          bool
 		body         string
-	}{{"plain", 12, mostValues, false, ""}, {"compressed", 12, mostValues, true, ""}, {"under 1 MiB", 40, 346_000, false, ""}, {"as many as are kept", 200, mostParts, false, ""}}
+	}{{"plain", 12, mostValues, false, ""}, {"compressed", 12, mostValues, true, ""},
+		{"under 1 MiB", 40, 346_000, false, ""}, {"as many as are kept", 200, mostParts, false, ""}}
 	for i := range kinds {
 		k := &kinds[i]
 		if k.body = manyParts(head, k.parts, tail); k.zip {
@@ -122,7 +127,9 @@ func answersOfParts(t *trial) error {
 	refused := 0
 	for _, k := range kinds {
 		err := s.atOnce(k.name, k.calls, func(i int) error {
-			body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":5,"messages":[{"role":"user","content":"%s %d"}]}`, k.name, i)
+			body := fmt.Sprintf(
+				`{"model":"claude-sonnet-4-5","max_tokens":5,"messages":[{"role":"user","content":"%s %d"}]}`, k.name,
+				i)
 			a, err := s.post("/v1/messages", body, "X-Want", k.name)
 			if err == nil && string(a.body) != k.body {
 				err = fmt.Errorf("the answer has %d bytes instead of the provider's %d", len(a.body), len(k.body))
@@ -135,7 +142,8 @@ func answersOfParts(t *trial) error {
 		if k.parts > mostParts {
 			refused += k.calls
 		}
-		t.say("%s: %d answers of %d parts at once: at most %d MB resident, %d MB now", k.name, k.calls, k.parts, s.memory("VmHWM")>>20, s.memory("VmRSS")>>20)
+		t.say("%s: %d answers of %d parts at once: at most %d MB resident, %d MB now", k.name, k.calls, k.parts,
+			s.memory("VmHWM")>>20, s.memory("VmRSS")>>20)
 	}
 	return told(events, "unkept-answer", "unkept-answer", refused)
 }

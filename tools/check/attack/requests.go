@@ -38,7 +38,8 @@ func largeRequests(t *trial) error {
 		if err != nil {
 			return err
 		}
-		t.say("%d %s requests of %d MB at once: at most %d MB resident", kind.calls, kind.name, size>>20, s.memory("VmHWM")>>20)
+		t.say("%d %s requests of %d MB at once: at most %d MB resident", kind.calls, kind.name, size>>20,
+			s.memory("VmHWM")>>20)
 	}
 	return nil
 }

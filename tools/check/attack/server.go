@@ -78,12 +78,14 @@ func (t *trial) env() []string { return []string{"HOME=" + t.dir, "PATH=" + os.G
 
 // serve starts a server and waits until it listens. The trial kills it at its end.
 func (t *trial) serve(o serveOptions) (*server, error) {
-	s := &server{data: t.data(), log: filepath.Join(t.dir, "stderr"), done: make(chan struct{}), most: cmp.Or(o.most, killedAt)}
+	s := &server{data: t.data(), log: filepath.Join(t.dir, "stderr"), done: make(chan struct{}),
+		most: cmp.Or(o.most, killedAt)}
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", s.data,
 		"--upstream-openai", o.upstream + "/v1", "--upstream-anthropic", o.upstream}, o.args...)
 	s.cmd = exec.Command(t.oriel, args...)
 	if o.files > 0 {
-		s.cmd = exec.Command("sh", append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, o.files), "sh", t.oriel}, args...)...)
+		s.cmd = exec.Command("sh",
+			append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, o.files), "sh", t.oriel}, args...)...)
 	}
 	s.cmd.Env = append(t.env(), o.env...)
 	if s.cmd.Stderr = o.stderr; o.stderr == nil {
@@ -186,7 +188,8 @@ type answer struct {
 
 // clients has no limit on connections, and keeps none from one trial to the
 // next.
-var clients = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}, Timeout: 2 * time.Minute}
+var clients = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
+	Timeout: 2 * time.Minute}
 
 // post sends a call and reads all of its answer.
 func (s *server) post(path, body string, header ...string) (*answer, error) {
@@ -210,7 +213,8 @@ func (s *server) post(path, body string, header ...string) (*answer, error) {
 // chatCall is a call of OpenAI's chat format with one message, whose answer is not
 // streamed.
 func (s *server) chatCall(text string, header ...string) (*answer, error) {
-	body, err := json.Marshal(map[string]any{"model": "gpt-4o", "messages": []map[string]string{{"role": "user", "content": text}}})
+	body, err := json.Marshal(map[string]any{"model": "gpt-4o",
+		"messages": []map[string]string{{"role": "user", "content": text}}})
 	if err != nil {
 		return nil, err
 	}

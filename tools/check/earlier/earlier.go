@@ -70,7 +70,8 @@ func Check(args []string) error {
 	}
 	m := &measure{show: *show}
 	for _, reach := range []recall.Reach{recall.ReachConversation, recall.ReachProject} {
-		e, err := oriel.Open(ctx, oriel.Config{Dir: dir, Store: store, NoEmbed: reach == recall.ReachConversation, Calls: oriel.CallOptions{RecallReach: reach}})
+		e, err := oriel.Open(ctx, oriel.Config{Dir: dir, Store: store, NoEmbed: reach == recall.ReachConversation,
+			Calls: oriel.CallOptions{RecallReach: reach}})
 		if err != nil {
 			return err
 		}
@@ -100,7 +101,8 @@ func fill(ctx context.Context, store timeline.Store, paths []string, sessions in
 	messages := 0
 	for n := range sessions {
 		file := files[n%len(files)]
-		r, err := importer.Import(ctx, store, []string{file}, importer.Options{Project: project, Conversation: fmt.Sprintf("session-%d", n)})
+		r, err := importer.Import(ctx, store, []string{file},
+			importer.Options{Project: project, Conversation: fmt.Sprintf("session-%d", n)})
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
@@ -126,7 +128,8 @@ func (m *measure) run(ctx context.Context, files []string) error {
 	fmt.Printf("the first call of the server, with nothing indexed: %v\n", cold.wall.Round(time.Millisecond))
 	slowest := cold.wall
 	began := time.Now()
-	if _, err := with.Recall(ctx, recall.Where{Project: project, Reach: recall.ReachProject}, "What did we decide?", recall.RecallOptions{}); err != nil {
+	if _, err := with.Recall(ctx, recall.Where{Project: project, Reach: recall.ReachProject}, "What did we decide?",
+		recall.RecallOptions{}); err != nil {
 		return err
 	}
 	if err := with.Wait(ctx); err != nil {
@@ -148,10 +151,12 @@ func (m *measure) run(ctx context.Context, files []string) error {
 				brought++
 			}
 			if m.show {
-				fmt.Printf("%6d bytes  %v  %.70s\n", full.brought, (full.wall - plain.wall).Round(time.Millisecond), words)
+				fmt.Printf("%6d bytes  %v  %.70s\n", full.brought, (full.wall - plain.wall).Round(time.Millisecond),
+					words)
 			}
 		}
-		fmt.Printf("%s: %d of %d openings bring something; added time p50 %v, p95 %v; processor time p50 %v, p95 %v\n", filepath.Base(name), brought, len(openings),
+		fmt.Printf("%s: %d of %d openings bring something; added time p50 %v, p95 %v; processor time p50 %v, p95 %v\n",
+			filepath.Base(name), brought, len(openings),
 			share(added, .5), share(added, .95), share(processor, .5), share(processor, .95))
 	}
 	if most := call.Of(with).BeginWait(); slowest > most {
@@ -170,9 +175,11 @@ type called struct {
 func (m *measure) call(ctx context.Context, e *oriel.Engine, words string) called {
 	m.calls++
 	text, _ := json.Marshal(words)
-	body := fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":1000,"system":"Working directory: %s","tools":[{"name":"Bash","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":[{"type":"text","text":%s}]}]}`, project, text)
+	body := fmt.Appendf(nil,
+		`{"model":"claude-sonnet-4-5","max_tokens":1000,"system":"Working directory: %s","tools":[{"name":"Bash","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":[{"type":"text","text":%s}]}]}`, project, text)
 	began, processor := time.Now(), kit.ProcessorTime()
-	c := call.Of(e).Begin(ctx, &call.Request{ID: fmt.Sprint("call-", m.calls), Format: wire.Anthropic, Path: "/v1/messages", Header: http.Header{}, Body: body, Began: began})
+	c := call.Of(e).Begin(ctx, &call.Request{ID: fmt.Sprint("call-", m.calls), Format: wire.Anthropic,
+		Path: "/v1/messages", Header: http.Header{}, Body: body, Began: began})
 	sent := c.Body()
 	out := called{wall: time.Since(began), processor: kit.ProcessorTime() - processor}
 	if i := bytes.Index(sent, []byte(voice.EarlierTitle[:40])); i >= 0 {

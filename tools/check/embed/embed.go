@@ -104,7 +104,8 @@ func references(in *inputs, dir string) error {
 		for model, vectors := range map[string]string{"f32": in.reference, "int8": in.usual} {
 			commands = append(commands, command(filepath.Join(bench, ".venv", "bin", "python"),
 				filepath.Join(source, "tools", "check", "embed", "reference.py"),
-				filepath.Join(models, model+".onnx"), filepath.Join(models, "model", "tokenizer.json"), in.texts, vectors))
+				filepath.Join(models, model+".onnx"), filepath.Join(models, "model", "tokenizer.json"), in.texts,
+				vectors))
 		}
 	}
 	for _, c := range commands {

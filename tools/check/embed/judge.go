@@ -103,7 +103,8 @@ func (j *judgement) accuracy(f32, int8s [][]float32) error {
 		j.row("int8 to ONNX Runtime float32", cosines(int8s, reference), "")
 	}
 	c := cosines(int8s, f32)
-	j.row("**int8 to float32**", c, j.bar(mean(c) >= meanInt8 && slices.Min(c) >= worstInt8, "mean %g, worst %g", meanInt8, worstInt8))
+	j.row("**int8 to float32**", c, j.bar(mean(c) >= meanInt8 && slices.Min(c) >= worstInt8, "mean %g, worst %g",
+		meanInt8, worstInt8))
 	if j.usual == "" {
 		fmt.Fprintln(j.w, "| ONNX Runtime's usual int8 to float32 | skipped: there are no vectors of it | | | | |")
 	} else {
@@ -117,7 +118,8 @@ func (j *judgement) accuracy(f32, int8s [][]float32) error {
 	j.parts(c, usual, f32)
 	j.worst(c)
 
-	fmt.Fprintln(j.w, "\n| ten nearest turns, of float32's | asked by | int8 | usual int8 | bar |\n|---|---|--:|--:|---|")
+	fmt.Fprintln(j.w,
+		"\n| ten nearest turns, of float32's | asked by | int8 | usual int8 | bar |\n|---|---|--:|--:|---|")
 	for _, kind := range []string{turn, question} {
 		got, queries := j.overlap(kind, f32, int8s)
 		if queries == 0 {
@@ -154,7 +156,8 @@ func (j *judgement) row(name string, c []float64, bar string) {
 // parts prints the result of int8 by kind and by length, beside the usual
 // int8.
 func (j *judgement) parts(c []float64, usual, f32 [][]float32) {
-	fmt.Fprintln(j.w, "\n| int8 to float32 | texts | mean | p5 | worst | usual int8: mean | worst |\n|---|--:|--:|--:|--:|--:|--:|")
+	fmt.Fprintln(j.w,
+		"\n| int8 to float32 | texts | mean | p5 | worst | usual int8: mean | worst |\n|---|--:|--:|--:|--:|--:|--:|")
 	var theirs []float64
 	if usual != nil {
 		theirs = cosines(usual, f32)
@@ -194,7 +197,10 @@ func (j *judgement) parts(c []float64, usual, f32 [][]float32) {
 	}
 	for low := 1; low < 256; low *= 2 {
 		high := low*2 - 1
-		show(fmt.Sprintf("%d to %d tokens", low, high), func(i int) bool { return low <= j.tokens[i] && j.tokens[i] <= high })
+		show(fmt.Sprintf("%d to %d tokens", low, high), func(i int) bool {
+			return low <= j.tokens[i] &&
+				j.tokens[i] <= high
+		})
 	}
 	show("256 tokens, most of them cut", func(i int) bool { return j.tokens[i] == 256 })
 }
@@ -311,7 +317,8 @@ func (j *judgement) batches(m *minilm.Model, name string, want [][]float32, n in
 			return err
 		}
 		for k, i := range batch {
-			if !slices.EqualFunc(got[k], want[i], func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }) {
+			if !slices.EqualFunc(got[k], want[i],
+				func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }) {
 				different++
 			}
 		}
@@ -328,7 +335,8 @@ func (j *judgement) kernels(f32 []byte) error {
 	for _, i := range random.Perm(len(j.texts))[:min(kernelTexts, len(j.texts))] {
 		texts = append(texts, j.texts[i])
 	}
-	fmt.Fprintf(j.w, "\n| kernel to plain Go, %d texts | weights | largest difference | worst cosine | bar |\n|---|---|--:|--:|---|\n", len(texts))
+	fmt.Fprintf(j.w,
+		"\n| kernel to plain Go, %d texts | weights | largest difference | worst cosine | bar |\n|---|---|--:|--:|---|\n", len(texts))
 	all := mat.All()
 	for _, weights := range []string{"int8", "float32"} {
 		run := func(kernel string) ([][]float32, error) {

@@ -73,7 +73,8 @@ func (a *agent) call(words string) error {
 		if words != "" {
 			text = fmt.Sprintf(`,{"type":"text","text":%q}`, words)
 		}
-		add(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}%s]}`, parts[len(parts)-1].ID, result, text)
+		add(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}%s]}`,
+			parts[len(parts)-1].ID, result, text)
 		words = ""
 	}
 	if words != "" {
@@ -103,7 +104,8 @@ func (a *agent) clear() {
 		}
 		var m map[string]any
 		if json.Unmarshal(a.List[i], &m) == nil {
-			a.List[i] = json.RawMessage(fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":"[cleared]"}`, m["tool_call_id"]))
+			a.List[i] = json.RawMessage(fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":"[cleared]"}`,
+				m["tool_call_id"]))
 		}
 	}
 }
@@ -119,13 +121,17 @@ func (a *agent) body() (path string, body []byte, err error) {
 	switch a.Format {
 	case wire.Anthropic:
 		return "/v1/messages", fmt.Appendf(nil, `{"model":%q,"max_tokens":1000,"system":%q,`+
-			`"tools":[{"name":"read","description":"Read.","input_schema":%s}],"messages":%s}`, a.Name, system, schema, list), nil
+			`"tools":[{"name":"read","description":"Read.","input_schema":%s}],"messages":%s}`, a.Name, system, schema,
+			list), nil
 	case wire.Responses:
 		return "/v1/responses", fmt.Appendf(nil, `{"model":%q,"store":false,"instructions":%q,`+
-			`"tools":[{"type":"function","name":"read","parameters":%s}],"input":%s}`, a.Name, system, schema, list), nil
+				`"tools":[{"type":"function","name":"read","parameters":%s}],"input":%s}`, a.Name, system, schema,
+				list),
+			nil
 	}
-	return "/v1/chat/completions", fmt.Appendf(nil, `{"model":%q,"stream":%t,"tools":[{"type":"function","function":{"name":"read","parameters":%s}}],`+
-		`"messages":[{"role":"system","content":%q},%s}`, a.Name, a.Stream, schema, system, list[1:]), nil
+	return "/v1/chat/completions", fmt.Appendf(nil,
+		`{"model":%q,"stream":%t,"tools":[{"type":"function","function":{"name":"read","parameters":%s}}],`+
+			`"messages":[{"role":"system","content":%q},%s}`, a.Name, a.Stream, schema, system, list[1:]), nil
 }
 
 // send makes the call and adds the reply.
@@ -174,7 +180,8 @@ func (a *agent) post(url string, body []byte) ([]byte, error) {
 	}
 	defer res.Body.Close()
 	var data []byte
-	if lines := bufio.NewReader(res.Body); a.Stream && strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+	if lines := bufio.NewReader(res.Body); a.Stream &&
+		strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
 		for err == nil && !bytes.HasSuffix(data, []byte("[DONE]\n")) { // as OpenAI's packages do
 			var line []byte
 			line, err = lines.ReadBytes('\n')

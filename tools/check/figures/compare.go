@@ -23,7 +23,8 @@ type row struct {
 
 func (r *row) add(o *row) {
 	r.Calls, r.Failed, r.Input, r.Output = r.Calls+o.Calls, r.Failed+o.Failed, r.Input+o.Input, r.Output+o.Output
-	r.CacheRead, r.CacheWrite, r.LeftOut, r.Unreported = r.CacheRead+o.CacheRead, r.CacheWrite+o.CacheWrite, r.LeftOut+o.LeftOut, r.Unreported+o.Unreported
+	r.CacheRead, r.CacheWrite, r.LeftOut, r.Unreported = r.CacheRead+o.CacheRead, r.CacheWrite+o.CacheWrite,
+		r.LeftOut+o.LeftOut, r.Unreported+o.Unreported
 	r.Cost, r.Without, r.Unknown = r.Cost+o.Cost, r.Without+o.Without, append(r.Unknown, o.Unknown...)
 }
 
@@ -97,7 +98,8 @@ func (c *check) own(key func(*call) string, calls []call) (map[string]*row, erro
 		if err != nil {
 			return nil, err
 		}
-		r := &row{Calls: 1, Input: k.used.Prompt(), CacheRead: k.used.Read, CacheWrite: k.used.Write, Output: k.used.Output}
+		r := &row{Calls: 1, Input: k.used.Prompt(), CacheRead: k.used.Read, CacheWrite: k.used.Write,
+			Output: k.used.Output}
 		r.Cost, r.Without = p.Cost(k.used), p.Cost(k.alone)
 		switch {
 		case k.failed:
@@ -123,7 +125,8 @@ func (c *check) own(key func(*call) string, calls []call) (map[string]*row, erro
 
 // compare compares everything that shows a sum.
 func (c *check) compare(base string) error {
-	for _, f := range []func(string) error{c.usages, c.overview, c.conversations, c.plans, c.windows, c.metrics, c.texts} {
+	for _, f := range []func(string) error{c.usages, c.overview, c.conversations, c.plans, c.windows, c.metrics,
+		c.texts} {
 		if err := f(base); err != nil {
 			return err
 		}
@@ -223,8 +226,10 @@ func (c *check) overview(base string) error {
 	}
 	d := &o.Today
 	c.rows("overview", &row{
-		Calls: d.Calls, Failed: d.Failed, Input: d.Tokens.Sent, Output: d.Tokens.Output, CacheRead: d.Tokens.CacheRead, CacheWrite: d.Tokens.CacheWrite,
-		LeftOut: d.Tokens.LeftOut, Unreported: t.Unreported, Cost: d.Money.Cost, Without: d.Money.Without, Unknown: d.Money.Unknown,
+		Calls: d.Calls, Failed: d.Failed, Input: d.Tokens.Sent, Output: d.Tokens.Output, CacheRead: d.Tokens.CacheRead,
+		CacheWrite: d.Tokens.CacheWrite,
+		LeftOut:    d.Tokens.LeftOut, Unreported: t.Unreported, Cost: d.Money.Cost, Without: d.Money.Without,
+		Unknown: d.Money.Unknown,
 	}, t)
 	c.money("overview, saved", d.Money.Saved, t.Without-t.Cost)
 	c.same("overview, without", d.Tokens.Without, t.Input+t.LeftOut)

@@ -32,7 +32,8 @@ func Check(args []string) error {
 	flags := kit.Flags("figures")
 	program := flags.String("oriel", "", "the program; default: built from the source")
 	keep := flags.String("keep", "", "folder for the history; default: one that is removed")
-	resume := flags.String("resume", "", "go on with the client in this file: the check calls itself so under oriel run")
+	resume := flags.String("resume", "",
+		"go on with the client in this file: the check calls itself so under oriel run")
 	kit.Parse(flags, args)
 	if *resume != "" {
 		return goOn(*resume)
@@ -91,12 +92,14 @@ func goOn(file string) error {
 
 // record makes the history, and compares while the server runs.
 func (c *check) record(upstream string) error {
-	serve := []string{"--data", c.data, "--profile", "thrifty", "--upstream-anthropic", upstream, "--upstream-openai", upstream + "/v1"}
+	serve := []string{"--data", c.data, "--profile", "thrifty", "--upstream-anthropic", upstream, "--upstream-openai",
+		upstream + "/v1"}
 	base, stop, err := kit.Serve(c.oriel, serve...)
 	if err != nil {
 		return err
 	}
-	resumed := &agent{Base: base, Model: upstream, Session: "resumed", Name: "claude-sonnet-4-5", Format: wire.Anthropic, Budget: 6000}
+	resumed := &agent{Base: base, Model: upstream, Session: "resumed", Name: "claude-sonnet-4-5",
+		Format: wire.Anthropic, Budget: 6000}
 	err = resumed.work("Please read all services.", 14)
 	if err := errors.Join(err, stop()); err != nil {
 		return err
@@ -160,7 +163,8 @@ func (c *check) underRun(a *agent, upstream string) error {
 	}
 	all := func(*call) bool { return true }
 	own := c.model.count("resumed", all)
-	cmd := exec.Command(c.oriel, "run", "--data", c.data, "--profile", "thrifty", "--upstream-anthropic", upstream, "--summary", out,
+	cmd := exec.Command(c.oriel, "run", "--data", c.data, "--profile", "thrifty", "--upstream-anthropic", upstream,
+		"--summary", out,
 		"--", self, "figures", "-resume", file)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("oriel run: %w: %s", err, text)
@@ -196,8 +200,10 @@ func (c *check) imports() error {
 	parent := "null"
 	for i := range 4 {
 		const head = `"sessionId":"imported","cwd":"/src/shop","timestamp":"2026-01-02T10:00:0%dZ"`
-		text += fmt.Sprintf(`{"type":"user","uuid":"u%d","parentUuid":%s,`+head+`,"message":{"role":"user","content":"Question %d"}}`+"\n", i, parent, 2*i, i)
-		text += fmt.Sprintf(`{"type":"assistant","uuid":"a%d","parentUuid":"u%[1]d",`+head+`,"message":{"id":"m%[1]d","role":"assistant",`+
+		text += fmt.Sprintf(`{"type":"user","uuid":"u%d","parentUuid":%s,`+head+
+			`,"message":{"role":"user","content":"Question %d"}}`+"\n", i, parent, 2*i, i)
+		text += fmt.Sprintf(`{"type":"assistant","uuid":"a%d","parentUuid":"u%[1]d",`+head+
+			`,"message":{"id":"m%[1]d","role":"assistant",`+
 			`"model":%[3]q,"content":[{"type":"text","text":"Answer %[1]d"}],`+
 			`"usage":{"input_tokens":%[4]d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":%d}}}`+"\n",
 			i, 2*i+1, importedModel, importedUse.Fresh, importedUse.Read, importedUse.Write, importedUse.Output)

@@ -98,11 +98,13 @@ func (c *check) calls(base, name string, want *row) error {
 				left += max(0, k.Came-k.Sent) // what the client itself left out comes back beyond what came
 			}
 			if k.Priced != nil {
-				c.differ(*k.Priced == (len(want.Unknown) == 0 && k.Error == ""), fmt.Sprintf("%s of %s, priced", door, name), *k.Priced, "as its model")
+				c.differ(*k.Priced == (len(want.Unknown) == 0 && k.Error == ""),
+					fmt.Sprintf("%s of %s, priced", door, name), *k.Priced, "as its model")
 			}
 		}
 		c.same(door+" of "+name, len(calls), want.Calls)
-		c.same(door+" of "+name+", with something left out", cuts, c.model.count(name, func(k *call) bool { return k.cut }))
+		c.same(door+" of "+name+", with something left out", cuts,
+			c.model.count(name, func(k *call) bool { return k.cut }))
 		c.money(door+" of "+name+", cost", cost, want.Cost)
 		c.same(door+" of "+name+", left out", left, want.LeftOut)
 	}
@@ -120,7 +122,8 @@ func (c *check) texts(string) error {
 		for line := range strings.Lines(string(out)) {
 			if strings.Contains(line, "unpriced") || strings.HasPrefix(line, "house-model") {
 				found = true
-				c.differ(strings.Contains(line, "?") && !strings.Contains(line, "$"), fmt.Sprint(args), strings.TrimSpace(line), `"?" and no "$"`)
+				c.differ(strings.Contains(line, "?") && !strings.Contains(line, "$"), fmt.Sprint(args),
+					strings.TrimSpace(line), `"?" and no "$"`)
 			}
 		}
 		c.differ(found, fmt.Sprint(args), "no line of the model without a price", "one")

@@ -40,7 +40,8 @@ func (c *check) metrics(base string) error {
 			u.Output = 0
 			silent += p.Cost(u)
 		case !k.failed:
-			prompts.Fresh, prompts.Read, prompts.Output = prompts.Fresh+k.used.Fresh, prompts.Read+k.used.Read, prompts.Output+k.used.Output
+			prompts.Fresh, prompts.Read, prompts.Output = prompts.Fresh+k.used.Fresh, prompts.Read+k.used.Read,
+				prompts.Output+k.used.Output
 		}
 	}
 	c.same("metrics, calls", int(sum("oriel_calls_total", "")), by["total"].Calls)

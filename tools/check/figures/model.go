@@ -61,11 +61,13 @@ func (m *model) answer(r *fakemodel.Request) fakemodel.Answer {
 	if c.failed {
 		return fakemodel.Answer{Status: http.StatusInternalServerError, Error: "out of order"}
 	}
-	a := fakemodel.Answer{ID: "reply_" + itoa(len(m.calls)), Input: c.used.Fresh, CacheRead: c.used.Read, CacheWrite: c.used.Write, Output: output}
+	a := fakemodel.Answer{ID: "reply_" + itoa(len(m.calls)), Input: c.used.Fresh, CacheRead: c.used.Read,
+		CacheWrite: c.used.Write, Output: output}
 	if last := r.Messages[len(r.Messages)-1].Raw; bytes.Contains(last, []byte("?")) {
 		a.Text = "It is as you have read, and nothing else is known of it."
 	} else {
-		a.Calls = []fakemodel.Call{{ID: "call_" + c.session + "_" + itoa(len(m.calls)), Name: "read", Arguments: `{"path":"services"}`}}
+		a.Calls = []fakemodel.Call{{ID: "call_" + c.session + "_" + itoa(len(m.calls)), Name: "read",
+			Arguments: `{"path":"services"}`}}
 	}
 	return a
 }

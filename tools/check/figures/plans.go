@@ -59,7 +59,8 @@ func (c *check) plans(base string) error {
 				c.same(what+", rows", spans, q.HiddenTokens)
 				c.same(what+", messages", lost, q.HiddenTokens)
 				// A text counts a few tokens more or less in a message than by itself.
-				c.differ(math.Abs(float64(q.AddedTokens-inserted)) <= float64(10*(1+len(q.Inserted))), what+", put in", q.AddedTokens, inserted)
+				c.differ(math.Abs(float64(q.AddedTokens-inserted)) <= float64(10*(1+len(q.Inserted))), what+", put in",
+					q.AddedTokens, inserted)
 				c.same(what+", list", q.HiddenTokens, p.HiddenTokens)
 				checked++
 			}
@@ -71,7 +72,8 @@ func (c *check) plans(base string) error {
 
 // undo compares the preview of an undo with the window.
 func (c *check) undo(base string) error {
-	r, err := http.NewRequest(http.MethodPost, base+"/oriel/api/conversations/chat/undo", strings.NewReader(`{"preview":true}`))
+	r, err := http.NewRequest(http.MethodPost, base+"/oriel/api/conversations/chat/undo",
+		strings.NewReader(`{"preview":true}`))
 	if err != nil {
 		return err
 	}
@@ -95,7 +97,8 @@ func (c *check) undo(base string) error {
 	if err := get(base, "api/conversations/chat/strip", &strip); err != nil {
 		return err
 	}
-	c.differ(u.BackTokens > 0 && u.LeavesTokens < strip.Sent && strip.Sent+u.BackTokens-u.LeavesTokens <= strip.Budget, "undo, window", u, strip)
+	c.differ(u.BackTokens > 0 && u.LeavesTokens < strip.Sent && strip.Sent+u.BackTokens-u.LeavesTokens <= strip.Budget,
+		"undo, window", u, strip)
 	return nil
 }
 

@@ -86,7 +86,8 @@ func (c *checker) request(s *transcript.Session, data []byte) {
 	data = bytes.Clone(data)
 	for _, budget := range c.budgets {
 		for _, policy := range c.policies {
-			c.fit(s, data, window.Options{Format: kit.Formats[s.Format], Cache: c.cache, Budget: budget, Policy: policy})
+			c.fit(s, data, window.Options{Format: kit.Formats[s.Format], Cache: c.cache, Budget: budget,
+				Policy: policy})
 		}
 	}
 }

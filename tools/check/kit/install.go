@@ -32,7 +32,8 @@ func InstallAgents(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := command("npm", "install", "--silent", "--prefix", dir, "@anthropic-ai/claude-code", "@openai/codex"); err != nil {
+	if err := command("npm", "install", "--silent", "--prefix", dir, "@anthropic-ai/claude-code",
+		"@openai/codex"); err != nil {
 		return fmt.Errorf("install the agents with npm: %w", err)
 	}
 	return nil
@@ -42,7 +43,8 @@ func InstallAgents(dir string) error {
 // name of the folder must change with their versions.
 func InstallNode(dir string, packages ...string) error {
 	return installOnce(dir, func() error {
-		return command("npm", append([]string{"install", "--silent", "--no-audit", "--no-fund", "--prefix", dir}, packages...)...)
+		return command("npm", append([]string{"install", "--silent", "--no-audit", "--no-fund", "--prefix", dir},
+			packages...)...)
 	})
 }
 
@@ -53,7 +55,8 @@ func InstallPyPI(dir, requirement string) error {
 		if err := command("python3", "-m", "venv", dir); err != nil {
 			return err
 		}
-		return command(filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement)
+		return command(filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet",
+			"--disable-pip-version-check", requirement)
 	})
 }
 
@@ -103,7 +106,8 @@ func InstallSDKs(name string, packages ...string) (SDKs, error) {
 	_, first := os.Stat(filepath.Join(s.Node(), "node_modules", "openai"))
 	_, second := os.Stat(filepath.Join(s.Node(), "node_modules", "@anthropic-ai", "sdk"))
 	if errors.Join(first, second) != nil {
-		if err := command("npm", "install", "--prefix", s.Node(), "--silent", "--no-audit", "--no-fund", "openai", "@anthropic-ai/sdk"); err != nil {
+		if err := command("npm", "install", "--prefix", s.Node(), "--silent", "--no-audit", "--no-fund", "openai",
+			"@anthropic-ai/sdk"); err != nil {
 			return s, err
 		}
 	}
@@ -139,7 +143,8 @@ func InstallPython(venv string, packages ...string) error {
 	if exec.Command(python, "-c", imports).Run() == nil {
 		return nil
 	}
-	return command(python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, packages...)...)
+	return command(python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check"},
+		packages...)...)
 }
 
 // command runs a program; its error includes the output.

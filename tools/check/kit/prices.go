@@ -25,7 +25,8 @@ func (p Prices) Cost(u Used) float64 {
 	if p.long != nil && u.Prompt() > p.over {
 		p = *p.long
 	}
-	return (float64(u.Fresh)*p.input + float64(u.Read)*p.read + float64(u.Write)*p.write + float64(u.Output)*p.output) / 1e6
+	return (float64(u.Fresh)*p.input + float64(u.Read)*p.read + float64(u.Write)*p.write + float64(
+		u.Output)*p.output) / 1e6
 }
 
 // PriceList holds the prices of models that a program was asked for.
@@ -64,7 +65,8 @@ func (l PriceList) Of(oriel, model string) (Prices, error) {
 			}
 			return x
 		}
-		return Prices{Known: r.Input > 0, input: r.Input, output: r.Output, read: or(r.CacheRead), write: or(r.CacheWrite)}
+		return Prices{Known: r.Input > 0, input: r.Input, output: r.Output, read: or(r.CacheRead),
+			write: or(r.CacheWrite)}
 	}
 	if len(list.Models) == 1 {
 		m := list.Models[0].Prices

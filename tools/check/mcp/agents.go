@@ -52,12 +52,14 @@ type looking struct {
 // shellArgument is the name of a shell tool's argument.
 var shellArgument = map[string]string{"Bash": "command", "exec_command": "cmd", "shell_command": "command"}
 
-var ownTools = []string{voice.ToolListConversations, voice.ToolRecall, voice.ToolRead, voice.ToolDirectives, voice.ToolChangeDirective, voice.ToolPin, voice.ToolUnpin, voice.ToolUndo}
+var ownTools = []string{voice.ToolListConversations, voice.ToolRecall, voice.ToolRead, voice.ToolDirectives,
+	voice.ToolChangeDirective, voice.ToolPin, voice.ToolUnpin, voice.ToolUndo}
 
 func (m *looking) answer(r *fakemodel.Request) fakemodel.Answer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a := fakemodel.Answer{ID: fmt.Sprintf("reply_%d", m.step), Text: "Done.", Thinking: "What is next?", CacheRead: len(r.Data()) / 4, Input: 10, Output: 20}
+	a := fakemodel.Answer{ID: fmt.Sprintf("reply_%d", m.step), Text: "Done.", Thinking: "What is next?",
+		CacheRead: len(r.Data()) / 4, Input: 10, Output: 20}
 	shell := ""
 	for _, t := range r.Tools {
 		if shellArgument[t.Name] != "" {
@@ -78,7 +80,8 @@ func (m *looking) answer(r *fakemodel.Request) fakemodel.Answer {
 	m.step++
 	call := func(tool string, arguments any) fakemodel.Answer {
 		raw, _ := json.Marshal(arguments)
-		a.Text, a.Calls = "", []fakemodel.Call{{ID: fmt.Sprintf("toolu_%06d", m.step), Name: tool, Arguments: string(raw)}}
+		a.Text, a.Calls = "",
+			[]fakemodel.Call{{ID: fmt.Sprintf("toolu_%06d", m.step), Name: tool, Arguments: string(raw)}}
 		return a
 	}
 	command := func(text string) fakemodel.Answer {
@@ -169,20 +172,25 @@ func (a *agent) check() error {
 		problems = append(problems, errors.New(p))
 	}
 	if m.shown {
-		problems = append(problems, errors.New("the fact was still in the window: the run is too short to prove anything"))
+		problems = append(problems,
+			errors.New("the fact was still in the window: the run is too short to prove anything"))
 	}
 	for tool, want := range map[string]string{
-		voice.ToolListConversations: "conversations, the one that was used last first", voice.ToolRecall: secret, voice.ToolRead: secret,
-		voice.ToolPin: "is pinned", voice.ToolUnpin: "is not pinned", voice.ToolUndo: "Cut p", voice.ToolDirectives: rule, voice.ToolChangeDirective: "dismissed",
+		voice.ToolListConversations: "conversations, the one that was used last first", voice.ToolRecall: secret,
+		voice.ToolRead: secret,
+		voice.ToolPin:  "is pinned", voice.ToolUnpin: "is not pinned", voice.ToolUndo: "Cut p",
+		voice.ToolDirectives: rule, voice.ToolChangeDirective: "dismissed",
 	} {
 		if !strings.Contains(m.answers[tool], want) {
-			problems = append(problems, fmt.Errorf("%s (%s) returned no %q: %.800s", tool, m.tools[tool], want, m.answers[tool]))
+			problems = append(problems, fmt.Errorf("%s (%s) returned no %q: %.800s", tool, m.tools[tool], want,
+				m.answers[tool]))
 		}
 	}
 	if !bytes.Contains(out, []byte("All was looked up.")) {
 		problems = append(problems, fmt.Errorf("the agent did not end: %s", out[max(0, len(out)-800):]))
 	}
-	fmt.Printf("%-7s recall as %s, %d steps, %d tools called, %.0f s: %d problems\n", a.name, m.tools[voice.ToolRecall], m.step, len(m.answers), time.Since(began).Seconds(), len(problems))
+	fmt.Printf("%-7s recall as %s, %d steps, %d tools called, %.0f s: %d problems\n", a.name, m.tools[voice.ToolRecall],
+		m.step, len(m.answers), time.Since(began).Seconds(), len(problems))
 	return errors.Join(problems...)
 }
 
@@ -192,12 +200,14 @@ func (a *agent) run(upstream string) ([]byte, error) {
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return nil, err
 	}
-	file := "The code word of the harbour gate is " + secret + ".\n" + strings.Repeat("Nothing else of note is in this file, which is long.\n", 190)
+	file := "The code word of the harbour gate is " + secret + ".\n" +
+		strings.Repeat("Nothing else of note is in this file, which is long.\n", 190)
 	if err := os.WriteFile(filepath.Join(work, "harbour.txt"), []byte(file), 0o600); err != nil {
 		return nil, err
 	}
 	args := []string{"run", "--data", filepath.Join(a.dir, "data"), "--profile", "thrifty", "--", a.name}
-	env := []string{"PATH=" + a.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + a.dir, "ORIEL_CONFIG=" + os.DevNull}
+	env := []string{"PATH=" + a.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + a.dir,
+		"ORIEL_CONFIG=" + os.DevNull}
 	const prompt = "Read all parts one after another, then say that you are done. " + rule
 	switch a.name {
 	case "claude":
@@ -205,12 +215,16 @@ func (a *agent) run(upstream string) ([]byte, error) {
 		for _, tool := range ownTools {
 			allowed = append(allowed, "mcp__"+voice.ToolServer+"__"+tool)
 		}
-		args = append(args, "-p", prompt, "--model", "claude-sonnet-4-5", "--allowedTools", strings.Join(allowed, ","), "--max-turns", "10000")
-		env = append(env, "ANTHROPIC_BASE_URL="+upstream, "ANTHROPIC_API_KEY=sk-none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
+		args = append(args, "-p", prompt, "--model", "claude-sonnet-4-5", "--allowedTools", strings.Join(allowed, ","),
+			"--max-turns", "10000")
+		env = append(env, "ANTHROPIC_BASE_URL="+upstream, "ANTHROPIC_API_KEY=sk-none",
+			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
 	case "codex":
 		args = append(args, "exec", "--skip-git-repo-check", prompt)
 		env = append(env, "CODEX_API_KEY=sk-none", "CODEX_HOME="+a.dir)
-		config := fmt.Sprintf("model=\"gpt-5\"\napproval_policy=\"never\"\nsandbox_mode=\"danger-full-access\"\nopenai_base_url=%q\n", upstream+"/v1")
+		config := fmt.Sprintf(
+			"model=\"gpt-5\"\napproval_policy=\"never\"\nsandbox_mode=\"danger-full-access\"\nopenai_base_url=%q\n",
+			upstream+"/v1")
 		if err := os.WriteFile(filepath.Join(a.dir, "config.toml"), []byte(config), 0o600); err != nil {
 			return nil, err
 		}

@@ -29,13 +29,17 @@ var walk = [][2]string{
 	{"--method resources/read --uri oriel://conversations/c1", "third stone"},
 	{"--method tools/call --tool-name recall --tool-arg query=key --tool-arg conversation=c1", "third stone"},
 	{"--method tools/call --tool-name recall --tool-arg query=key --tool-arg scope=user --tool-arg since=2024-05-01 --tool-arg budget=500", "third stone"},
-	{"--method tools/call --tool-name recall --tool-arg query=key --tool-arg scope=user --tool-arg until=2020-01-01", "0 passages"},
+	{"--method tools/call --tool-name recall --tool-arg query=key --tool-arg scope=user --tool-arg until=2020-01-01",
+		"0 passages"},
 	{"--method tools/call --tool-name recall --tool-arg query=key --tool-arg scope=moon", "!scope: "},
 	{"--method tools/call --tool-name recall --tool-arg query=key --tool-arg budget=7", "!budget: 7 does not fit"},
 	{"--method tools/call --tool-name recall", "!query is missing"},
-	{"--method tools/call --tool-name read --tool-arg conversation=c1 --tool-arg from=1 --tool-arg to=2", "all of them whole"},
-	{"--method tools/call --tool-name read --tool-arg conversation=c1 --tool-arg from=9", "!from: there is no message 9"},
-	{"--method tools/call --tool-name read --tool-arg conversation=nobody --tool-arg from=1", "!no conversation is called"},
+	{"--method tools/call --tool-name read --tool-arg conversation=c1 --tool-arg from=1 --tool-arg to=2",
+		"all of them whole"},
+	{"--method tools/call --tool-name read --tool-arg conversation=c1 --tool-arg from=9",
+		"!from: there is no message 9"},
+	{"--method tools/call --tool-name read --tool-arg conversation=nobody --tool-arg from=1",
+		"!no conversation is called"},
 	{"--method tools/call --tool-name list_conversations --tool-arg limit=1", "1 of 1 conversations"},
 	{"--method tools/call --tool-name list_conversations --tool-arg limit=0", "!limit: 0 does not fit"},
 	{"--method tools/call --tool-name directives --tool-arg conversation=c1", "always lock the barn"},
@@ -44,7 +48,8 @@ var walk = [][2]string{
 	{"--method tools/call --tool-name change_directive --tool-arg conversation=c1 --tool-arg id=3 --tool-arg text=Lock_both_barns.", "holds instead of the standing instructions of message 3"},
 	{"--method tools/call --tool-name directives --tool-arg conversation=c1", "Lock_both_barns."},
 	{"--method tools/call --tool-name change_directive --tool-arg conversation=c1 --tool-arg id=3", "dismissed"},
-	{"--method tools/call --tool-name change_directive --tool-arg conversation=c1 --tool-arg id=2 --tool-arg text=x", "!"},
+	{"--method tools/call --tool-name change_directive --tool-arg conversation=c1 --tool-arg id=2 --tool-arg text=x",
+		"!"},
 	{"--method tools/call --tool-name change_directive --tool-arg conversation=c1", "!id is missing"},
 	{"--method tools/call --tool-name pin --tool-arg conversation=c1 --tool-arg id=2", `"pinned": true`},
 	{"--method tools/call --tool-name pin --tool-arg conversation=c1 --tool-arg id=99", "!"},
@@ -83,7 +88,8 @@ func inspect(oriel, dir string) error {
 func walkAll(inspector, how string, server ...string) error {
 	var problems []error
 	for _, step := range walk {
-		out, _ := exec.Command(inspector, append(append([]string{"--cli"}, server...), strings.Fields(step[0])...)...).CombinedOutput()
+		out, _ := exec.Command(inspector, append(append([]string{"--cli"}, server...),
+			strings.Fields(step[0])...)...).CombinedOutput()
 		want, failed := strings.CutPrefix(step[1], "!")
 		var result struct{ IsError bool }
 		_ = json.Unmarshal(out, &result) // lists have no such member
@@ -109,7 +115,8 @@ func installInspector() (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	if out, err := exec.Command("npm", "install", "--silent", "--prefix", dir, "@modelcontextprotocol/inspector").CombinedOutput(); err != nil {
+	if out, err := exec.Command("npm", "install", "--silent", "--prefix", dir,
+		"@modelcontextprotocol/inspector").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("install the inspector with npm: %w: %s", err, out)
 	}
 	return bin, nil

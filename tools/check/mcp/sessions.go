@@ -47,14 +47,18 @@ func (a *agent) sessions(scope string, want bool) error {
 		return err
 	}
 	config := filepath.Join(a.dir, "oriel.toml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "[recall]\nscope = %q\nwait = \"10s\"\n", scope), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "[recall]\nscope = %q\nwait = \"10s\"\n", scope),
+		0o600); err != nil {
 		return err
 	}
 	for _, prompt := range []string{decides, asks} {
 		limit, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-		cmd := exec.CommandContext(limit, a.oriel, "run", "--data", filepath.Join(a.dir, "data"), "--config", config, "--", "claude", "-p", prompt, "--model", "claude-sonnet-4-5")
+		cmd := exec.CommandContext(limit, a.oriel, "run", "--data", filepath.Join(a.dir, "data"), "--config", config,
+			"--", "claude", "-p", prompt, "--model", "claude-sonnet-4-5")
 		cmd.Dir = work
-		cmd.Env = []string{"PATH=" + a.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + a.dir, "ANTHROPIC_BASE_URL=" + up.URL, "ANTHROPIC_API_KEY=sk-none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"}
+		cmd.Env = []string{"PATH=" + a.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + a.dir,
+			"ANTHROPIC_BASE_URL=" + up.URL, "ANTHROPIC_API_KEY=sk-none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+			"DISABLE_AUTOUPDATER=1"}
 		out, err := cmd.CombinedOutput()
 		cancel()
 		if err != nil {

@@ -134,14 +134,15 @@ func (c *checker) session(s *transcript.Session) error {
 	provider := httptest.NewServer(up)
 	defer provider.Close()
 	failures := 0
-	o := oriel.Config{Store: c.store, Calls: oriel.CallOptions{Profile: "off"}, NoEmbed: true, Events: func(e oriel.Event) {
-		switch e.Kind {
-		case oriel.EventCall, oriel.EventCut, oriel.EventRecall:
-		default:
-			failures++
-			fmt.Printf("%s: %s: %s\n", s.Name, e.Kind, e.Error)
-		}
-	}}
+	o := oriel.Config{Store: c.store, Calls: oriel.CallOptions{Profile: "off"}, NoEmbed: true,
+		Events: func(e oriel.Event) {
+			switch e.Kind {
+			case oriel.EventCall, oriel.EventCut, oriel.EventRecall:
+			default:
+				failures++
+				fmt.Printf("%s: %s: %s\n", s.Name, e.Kind, e.Error)
+			}
+		}}
 	engine, err := oriel.Open(ctx, o)
 	if err != nil {
 		return err
@@ -166,7 +167,8 @@ func (c *checker) session(s *transcript.Session) error {
 		up.mu.Lock()
 		up.want, up.reply = want, reply
 		up.mu.Unlock()
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+l.Addr().String()+path, bytes.NewReader(want))
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+l.Addr().String()+path,
+			bytes.NewReader(want))
 		if err != nil {
 			return "", err
 		}
@@ -283,11 +285,12 @@ func (c *checker) whole(name string, history int, body []byte) (bool, error) {
 		messages = messages[1:]
 	}
 	i, same := 0, true
-	err = c.store.Messages(ctx, timeline.Local, conversation.Head, 1, int64(len(messages)), true, func(e *timeline.Entry) error {
-		same = same && e.Identity == timeline.Identity(&messages[i])
-		i++
-		return nil
-	})
+	err = c.store.Messages(ctx, timeline.Local, conversation.Head, 1, int64(len(messages)), true,
+		func(e *timeline.Entry) error {
+			same = same && e.Identity == timeline.Identity(&messages[i])
+			i++
+			return nil
+		})
 	return same && i == len(messages) && (history == 0) == (conversation.Continues == ""), err
 }
 

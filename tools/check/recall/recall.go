@@ -117,7 +117,8 @@ func (c *comparison) load(ctx context.Context, format, path string) error {
 		if len(set.Conversations) != 1 {
 			return fmt.Errorf("%s: give the folder of one chat", path)
 		}
-		o = importer.Options{Format: importer.Beam, Conversation: filepath.Base(filepath.Dir(path)) + " " + filepath.Base(path)}
+		o = importer.Options{Format: importer.Beam, Conversation: filepath.Base(filepath.Dir(path)) + " " +
+			filepath.Base(path)}
 		path = filepath.Join(path, "chat.json")
 	}
 	report, err := importer.Import(ctx, c.store, []string{path}, o)
@@ -157,7 +158,8 @@ func (c *comparison) run(ctx context.Context) error {
 		return err
 	}
 	st := memory.Stats()
-	fmt.Printf("%d messages, %d passages, %d questions; embedded in %v\n", len(c.texts), st.Passages, len(c.questions), time.Since(began).Round(time.Second))
+	fmt.Printf("%d messages, %d passages, %d questions; embedded in %v\n", len(c.texts), st.Passages, len(c.questions),
+		time.Since(began).Round(time.Second))
 	if err := c.store.WantPassages(ctx, timeline.Local); err != nil {
 		return err
 	}
@@ -174,13 +176,15 @@ func (c *comparison) run(ctx context.Context) error {
 			mode recall.Mode
 		}{
 			{"memory, words", memory, recall.Keyword}, {"database, words", stored, recall.Keyword},
-			{"memory, words and meaning", memory, recall.Hybrid}, {"database, words and meaning", stored, recall.Hybrid},
+			{"memory, words and meaning", memory, recall.Hybrid},
+			{"database, words and meaning", stored, recall.Hybrid},
 		} {
 			part, whole, took, err := c.ask(ctx, by.l, where, recall.RecallOptions{Budget: budget, Mode: by.mode})
 			if err != nil {
 				return err
 			}
-			fmt.Printf("%-28s %7d  %6.1f%% %6.1f%%  %7v\n", by.name, budget, 100*part, 100*whole, took.Round(100*time.Microsecond))
+			fmt.Printf("%-28s %7d  %6.1f%% %6.1f%%  %7v\n", by.name, budget, 100*part, 100*whole,
+				took.Round(100*time.Microsecond))
 		}
 	}
 	if st := stored.Stats(); st.Scopes != 0 {
@@ -194,12 +198,13 @@ func (c *comparison) keep(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	failed := make(chan error, 1)
-	go recall.Fill(ctx, c.store, recall.FillOptions{Model: c.model, Tenants: c.store.Tenants, Every: time.Millisecond, Settle: -1, Report: func(err error) {
-		select {
-		case failed <- err:
-		default:
-		}
-	}})
+	go recall.Fill(ctx, c.store, recall.FillOptions{Model: c.model, Tenants: c.store.Tenants, Every: time.Millisecond,
+		Settle: -1, Report: func(err error) {
+			select {
+			case failed <- err:
+			default:
+			}
+		}})
 	all, err := c.store.Conversations(ctx, timeline.Local)
 	if err != nil {
 		return err
@@ -224,7 +229,8 @@ func (c *comparison) keep(ctx context.Context) error {
 
 // ask asks all questions, and returns the share of the evidence that was shown and the
 // median of the time that a question took.
-func (c *comparison) ask(ctx context.Context, l *recall.Library, where recall.Where, o recall.RecallOptions) (part, whole float64, median time.Duration, err error) {
+func (c *comparison) ask(ctx context.Context, l *recall.Library, where recall.Where,
+	o recall.RecallOptions) (part, whole float64, median time.Duration, err error) {
 	var took []time.Duration
 	for _, q := range c.questions {
 		began := time.Now()

@@ -38,7 +38,8 @@ type conversation struct {
 type object = map[string]any
 
 func newConversation(number int) *conversation {
-	return &conversation{number: number, kind: number % kinds, anthropic: number/kinds%2 == 0, session: number%3 == 0, random: rand.New(rand.NewPCG(uint64(number), 7))}
+	return &conversation{number: number, kind: number % kinds, anthropic: number/kinds%2 == 0, session: number%3 == 0,
+		random: rand.New(rand.NewPCG(uint64(number), 7))}
 }
 
 var vocabulary = strings.Fields(`adjust balance cache delay error file graph handler index join key limit mutex node offset page queue
@@ -65,7 +66,9 @@ func (c *conversation) next() []byte {
 	case c.pending == "":
 		c.messages = append(c.messages, object{"role": "user", "content": text})
 	case c.anthropic:
-		c.messages = append(c.messages, object{"role": "user", "content": []any{object{"type": "tool_result", "tool_use_id": c.pending, "content": text}}})
+		c.messages = append(c.messages,
+			object{"role": "user",
+				"content": []any{object{"type": "tool_result", "tool_use_id": c.pending, "content": text}}})
 	default:
 		c.messages = append(c.messages, object{"role": "tool", "tool_call_id": c.pending, "content": text})
 	}
@@ -107,7 +110,8 @@ func (c *conversation) body() []byte {
 		body["tools"] = []any{object{"name": "read", "description": "reads a file", "input_schema": parameters}}
 	} else {
 		body["messages"] = append([]any{object{"role": "system", "content": system}}, c.messages...)
-		body["tools"] = []any{object{"type": "function", "function": object{"name": "read", "description": "reads a file", "parameters": parameters}}}
+		body["tools"] = []any{object{"type": "function",
+			"function": object{"name": "read", "description": "reads a file", "parameters": parameters}}}
 	}
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -125,15 +129,19 @@ func (c *conversation) answered() {
 	}
 	switch {
 	case c.pending == "" && c.anthropic:
-		c.messages = append(c.messages, object{"role": "assistant", "content": []any{object{"type": "text", "text": a.Text}}})
+		c.messages = append(c.messages,
+			object{"role": "assistant", "content": []any{object{"type": "text", "text": a.Text}}})
 	case c.pending == "":
 		c.messages = append(c.messages, object{"role": "assistant", "content": a.Text})
 	case c.anthropic:
-		c.messages = append(c.messages, object{"role": "assistant", "content": []any{object{"type": "text", "text": a.Text},
-			object{"type": "tool_use", "id": c.pending, "name": a.Calls[0].Name, "input": json.RawMessage(a.Calls[0].Arguments)}}})
+		c.messages = append(c.messages,
+			object{"role": "assistant", "content": []any{object{"type": "text", "text": a.Text},
+				object{"type": "tool_use", "id": c.pending, "name": a.Calls[0].Name,
+					"input": json.RawMessage(a.Calls[0].Arguments)}}})
 	default:
-		c.messages = append(c.messages, object{"role": "assistant", "content": a.Text, "tool_calls": []any{object{"id": c.pending, "type": "function",
-			"function": object{"name": a.Calls[0].Name, "arguments": a.Calls[0].Arguments}}}})
+		c.messages = append(c.messages, object{"role": "assistant", "content": a.Text,
+			"tool_calls": []any{object{"id": c.pending, "type": "function",
+				"function": object{"name": a.Calls[0].Name, "arguments": a.Calls[0].Arguments}}}})
 	}
 }
 
@@ -176,7 +184,8 @@ func (c *conversation) send(base, system string, body []byte) (*outcome, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &outcome{res.StatusCode, data, res.Header.Get("X-Oriel-Conversation"), res.Header.Get("X-Oriel-Plan"), res.Header.Get("X-Oriel-Action"), time.Since(began)}, nil
+	return &outcome{res.StatusCode, data, res.Header.Get("X-Oriel-Conversation"), res.Header.Get("X-Oriel-Plan"),
+		res.Header.Get("X-Oriel-Action"), time.Since(began)}, nil
 }
 
 // edit changes a conversation by the API: a pin or an undo, depending on the turn.

@@ -111,7 +111,8 @@ func (t *trial) crowd() fault {
 			}
 			if len(crowd) > 0 {
 				ending, cancel := context.WithTimeout(ctx, time.Minute)
-				_, err := crowd[0].Exec(ending, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'oriel'")
+				_, err := crowd[0].Exec(ending,
+					"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'oriel'")
 				cancel()
 				if err != nil {
 					leave()

@@ -81,7 +81,8 @@ func (t *trial) happen(l *load, f *fault) error {
 
 // await waits for so many answered calls in all, and for so long at least.
 func (t *trial) await(l *load, answered int64, atLeast time.Duration) {
-	for began := time.Now(); l.answered.Load() < answered || time.Since(began) < atLeast; time.Sleep(5 * time.Millisecond) {
+	for began := time.Now(); l.answered.Load() < answered ||
+		time.Since(began) < atLeast; time.Sleep(5 * time.Millisecond) {
 		select {
 		case <-l.ended: // the calls failed
 			return

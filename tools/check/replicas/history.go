@@ -131,6 +131,7 @@ func (t *trial) acknowledged(s timeline.Store, found []timeline.Conversation) er
 			}
 		}
 	}
-	fmt.Printf("of %d messages %d are in the history once, %d on the way to the head\n", 2*t.conversations*t.calls, once, on)
+	fmt.Printf("of %d messages %d are in the history once, %d on the way to the head\n", 2*t.conversations*t.calls,
+		once, on)
 	return nil
 }

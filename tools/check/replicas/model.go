@@ -38,7 +38,8 @@ func newModel() *model {
 		a := answerTo(conversation, turn)
 		if conversation%kinds == counted {
 			// Twice what Oriel counts: it learns the same from any three calls.
-			a.Input, a.Output = token.NewCounter(token.Builtin().Lookup(r.Model), token.Options{}).Request(&r.Request).Local*2, 20
+			a.Input, a.Output = token.NewCounter(token.Builtin().Lookup(r.Model),
+				token.Options{}).Request(&r.Request).Local*2, 20
 		}
 		return a
 	}
@@ -55,7 +56,8 @@ func answerTo(conversation, turn int) fakemodel.Answer {
 	random := rand.New(rand.NewPCG(uint64(conversation), uint64(1000+turn)))
 	a := fakemodel.Answer{Text: fmt.Sprintf("reply-%d-%d. %s", conversation, turn, words(random, 5+random.IntN(30)))}
 	if random.IntN(3) > 0 {
-		a.Calls = []fakemodel.Call{{ID: fmt.Sprintf("toolu_%d_%d", conversation, turn), Name: "read", Arguments: fmt.Sprintf(`{"path":"file%d"}`, random.IntN(9))}}
+		a.Calls = []fakemodel.Call{{ID: fmt.Sprintf("toolu_%d_%d", conversation, turn), Name: "read",
+			Arguments: fmt.Sprintf(`{"path":"file%d"}`, random.IntN(9))}}
 	}
 	return a
 }

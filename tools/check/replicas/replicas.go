@@ -26,7 +26,8 @@
 // With faults every call must be answered, if its client asks another replica after a lost
 // connection, as a load balancer does; and every call that was answered must be in the
 // history in the end, once. Calls of further conversations come until all faults have
-// happened. The standby is synchronous unless -asynchronous is given. The clients then name their conversations, as agents do: while
+// happened. The standby is synchronous unless -asynchronous is given. The clients then name their
+// conversations, as agents do: while
 // the database is gone, a replica cannot know an unnamed conversation that another one had.
 package replicas
 
@@ -159,13 +160,16 @@ func (t *trial) run() error {
 	if t.pairs {
 		fmt.Println(t.paired.String())
 	} else if !t.faulty() {
-		fmt.Printf("sent again in the same bytes: %s by the one server, %s by the replicas\n", &t.resent[0], &t.resent[1])
-		fmt.Printf("a call at the median: %v by the one server, %v by the replicas\n", median(t.waits[0]), median(t.waits[1]))
+		fmt.Printf("sent again in the same bytes: %s by the one server, %s by the replicas\n", &t.resent[0],
+			&t.resent[1])
+		fmt.Printf("a call at the median: %v by the one server, %v by the replicas\n", median(t.waits[0]),
+			median(t.waits[1]))
 	}
 	if t.recall && !t.pairs {
 		fmt.Printf("of %d calls with recall %d have other bytes\n", t.conversations*t.calls, t.differ)
 	}
-	fmt.Printf("%d replicas, %d conversations of %d calls in %.1f s, %d plans; %d problems\n", t.count, t.conversations, t.calls, took.Seconds(), t.cuts, len(t.problems))
+	fmt.Printf("%d replicas, %d conversations of %d calls in %.1f s, %d plans; %d problems\n", t.count, t.conversations,
+		t.calls, took.Seconds(), t.cuts, len(t.problems))
 	return kit.Failed(len(t.problems))
 }
 
@@ -231,7 +235,8 @@ func (t *trial) start() (err error) {
 
 func (t *trial) replica(name string, args ...string) *replica {
 	dir := filepath.Join(t.dir, name)
-	args = append(args, "--config", filepath.Join(t.dir, "config.toml"), "--data", dir, "--spool", filepath.Join(dir, "spool"),
+	args = append(args, "--config", filepath.Join(t.dir, "config.toml"), "--data", dir, "--spool",
+		filepath.Join(dir, "spool"),
 		"--upstream-openai", t.upstream+"/v1", "--upstream-anthropic", t.upstream)
 	return &replica{t: t, name: name, args: args}
 }
@@ -303,7 +308,8 @@ func (t *trial) compare() {
 				return
 			}
 			if one.status != 200 || many.status != 200 {
-				t.problem("conversation %d, call %d: status %d and %d: %.200s", c.number, c.turn, one.status, many.status, many.body)
+				t.problem("conversation %d, call %d: status %d and %d: %.200s", c.number, c.turn, one.status,
+					many.status, many.body)
 				return
 			}
 			t.sameBytes(c, r)
@@ -316,7 +322,8 @@ func (t *trial) compare() {
 					names[i] = o.conversation
 				}
 				if o.conversation != names[i] {
-					t.problem("conversation %d (kind %d), call %d at %s is in %s, earlier ones in %s", c.number, c.kind, c.turn, r.name, o.conversation, names[i])
+					t.problem("conversation %d (kind %d), call %d at %s is in %s, earlier ones in %s", c.number, c.kind,
+						c.turn, r.name, o.conversation, names[i])
 				}
 			}
 			cut, shared := one.plan != plans[0], many.plan != plans[1]
@@ -326,7 +333,8 @@ func (t *trial) compare() {
 				t.mu.Unlock()
 			}
 			if plans = [2]string{one.plan, many.plan}; !t.recall && (cut != shared || one.action != many.action) {
-				t.problem("conversation %d (kind %d), call %d at %s: plan %q and %q, action %s and %s", c.number, c.kind, c.turn, r.name, one.plan, many.plan, one.action, many.action)
+				t.problem("conversation %d (kind %d), call %d at %s: plan %q and %q, action %s and %s", c.number,
+					c.kind, c.turn, r.name, one.plan, many.plan, one.action, many.action)
 			}
 			c.answered()
 			if c.kind == edited {
@@ -354,7 +362,8 @@ func (t *trial) sameBytes(c *conversation, r *replica) {
 		return
 	}
 	if len(one) != len(many) {
-		t.problem("conversation %d (kind %d), call %d at %s was sent %d and %d times", c.number, c.kind, c.turn, r.name, len(one), len(many))
+		t.problem("conversation %d (kind %d), call %d at %s was sent %d and %d times", c.number, c.kind, c.turn, r.name,
+			len(one), len(many))
 		return
 	}
 	for i := range one {
@@ -362,7 +371,8 @@ func (t *trial) sameBytes(c *conversation, r *replica) {
 			continue
 		}
 		at := common(one[i], many[i])
-		t.problem("conversation %d (kind %d), call %d at %s, sent %d bytes and %d: they differ at %d: %.80q and %.80q", c.number, c.kind, c.turn, r.name, len(one[i]), len(many[i]), at, one[i][at:], many[i][at:])
+		t.problem("conversation %d (kind %d), call %d at %s, sent %d bytes and %d: they differ at %d: %.80q and %.80q",
+			c.number, c.kind, c.turn, r.name, len(one[i]), len(many[i]), at, one[i][at:], many[i][at:])
 		if t.keep != "" {
 			name := filepath.Join(t.keep, fmt.Sprintf("body-%d-%d-", c.number, c.turn))
 			os.WriteFile(name+"one.json", one[i], 0o600)

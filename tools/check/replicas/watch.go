@@ -84,7 +84,8 @@ func (w *watcher) report(drained time.Duration) {
 func (l *load) report() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Printf("%d calls answered, %d asked again of another replica; %s\n", l.answered.Load(), l.resent.Load(), quantiles(l.waits))
+	fmt.Printf("%d calls answered, %d asked again of another replica; %s\n", l.answered.Load(), l.resent.Load(),
+		quantiles(l.waits))
 	fmt.Printf("%d calls during faults; %s\n", len(l.within), quantiles(l.within))
 }
 

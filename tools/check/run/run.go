@@ -79,7 +79,8 @@ func (a *agent) compare(dir, profile string) error {
 		return err
 	}
 	file := filepath.Join(dir, "summary.json")
-	under, err := a.run(filepath.Join(dir, "under"), []string{a.oriel, "run", "--profile", profile, "--data", filepath.Join(dir, "data"), "--summary", file, "--"})
+	under, err := a.run(filepath.Join(dir, "under"), []string{a.oriel, "run", "--profile", profile, "--data",
+		filepath.Join(dir, "data"), "--summary", file, "--"})
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,8 @@ func (a *agent) compare(dir, profile string) error {
 		return fmt.Errorf("something was printed before the end: %s", before)
 	}
 	if under.out != alone.out || under.code != alone.code || under.calls != alone.calls {
-		return fmt.Errorf("%d, %d calls, %q; alone %d, %d calls, %q", under.code, under.calls, under.out, alone.code, alone.calls, alone.out)
+		return fmt.Errorf("%d, %d calls, %q; alone %d, %d calls, %q", under.code, under.calls, under.out, alone.code,
+			alone.calls, alone.out)
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -102,7 +104,8 @@ func (a *agent) compare(dir, profile string) error {
 	if err := json.Unmarshal(data, &got); err != nil {
 		return err
 	}
-	if got.Calls != under.calls || got.Failed+got.Unread+got.Refused+got.Unrecorded+got.Unreported > 0 || got.Cost <= 0 || profile == "full" && got.Cuts > 0 {
+	if got.Calls != under.calls || got.Failed+got.Unread+got.Refused+got.Unrecorded+got.Unreported > 0 ||
+		got.Cost <= 0 || profile == "full" && got.Cuts > 0 {
 		return fmt.Errorf("%d calls were made; the summary: %s", under.calls, data)
 	}
 	return nil
@@ -125,16 +128,20 @@ func (a *agent) run(home string, prefix []string) (*result, error) {
 	}))
 	defer up.Close()
 	const prompt = "Read all parts one after another, then say that you are done."
-	env := []string{"PATH=" + a.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "ORIEL_CONFIG=" + os.DevNull}
+	env := []string{"PATH=" + a.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home,
+		"ORIEL_CONFIG=" + os.DevNull}
 	args := slices.Clone(prefix)
 	switch a.name {
 	case "claude":
 		args = append(args, "claude", "-p", prompt, "--allowedTools", "Bash", "--max-turns", "10000")
-		env = append(env, "ANTHROPIC_BASE_URL="+up.URL, "ANTHROPIC_API_KEY=sk-none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
+		env = append(env, "ANTHROPIC_BASE_URL="+up.URL, "ANTHROPIC_API_KEY=sk-none",
+			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
 	case "codex":
 		args = append(args, "codex", "exec", "--skip-git-repo-check", prompt)
 		env = append(env, "CODEX_API_KEY=sk-none", "CODEX_HOME="+home)
-		config := fmt.Sprintf("model=\"gpt-5\"\napproval_policy=\"never\"\nsandbox_mode=\"danger-full-access\"\nopenai_base_url=%q\n", up.URL+"/v1")
+		config := fmt.Sprintf(
+			"model=\"gpt-5\"\napproval_policy=\"never\"\nsandbox_mode=\"danger-full-access\"\nopenai_base_url=%q\n",
+			up.URL+"/v1")
 		if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(config), 0o644); err != nil {
 			return nil, err
 		}

@@ -53,7 +53,8 @@ func Check(args []string) error {
 		if err != nil {
 			return err
 		}
-		programs = []string{s.Python() + " -B " + filepath.Join(clients, "clients.py"), "node " + filepath.Join(clients, "clients.mjs") + " " + s.Node()}
+		programs = []string{s.Python() + " -B " + filepath.Join(clients, "clients.py"),
+			"node " + filepath.Join(clients, "clients.mjs") + " " + s.Node()}
 	}
 	dir, err := os.MkdirTemp("", "check-sdks")
 	if err != nil {
@@ -128,7 +129,8 @@ func run(oriel string, programs []string) (bad int, err error) {
 				results[want.Check] = "passed"
 			}
 			if got := through[i]; got.Check != want.Check || !bytes.Equal(got.Result, want.Result) {
-				results[want.Check] = fmt.Sprintf("FAILED: %s is %s %s through the proxy", want.Result, got.Check, got.Result)
+				results[want.Check] = fmt.Sprintf("FAILED: %s is %s %s through the proxy", want.Result, got.Check,
+					got.Result)
 			}
 		}
 		for _, name := range names {
@@ -175,9 +177,11 @@ func answer(r *fakemodel.Request) fakemodel.Answer {
 		return fakemodel.Answer{Status: 503, Error: "try again"}
 	case tools && !strings.Contains(body, "call_a"):
 		a.Text = "I will look in both places."
-		a.Calls = []fakemodel.Call{{ID: "call_a", Name: "weather", Arguments: `{"city":"Köln","days":1}`}, {ID: "call_b", Name: "weather", Arguments: `{"city":"Tōkyō","days":2}`}}
+		a.Calls = []fakemodel.Call{{ID: "call_a", Name: "weather", Arguments: `{"city":"Köln","days":1}`},
+			{ID: "call_b", Name: "weather", Arguments: `{"city":"Tōkyō","days":2}`}}
 	default:
-		a.Text = fmt.Sprintf("This is answer %d, with \"quotes\", a line\nfeed, an emoji 🙂 and <b>marks</b> & more.", len(r.Messages))
+		a.Text = fmt.Sprintf("This is answer %d, with \"quotes\", a line\nfeed, an emoji 🙂 and <b>marks</b> & more.",
+			len(r.Messages))
 	}
 	return a
 }
@@ -206,7 +210,8 @@ func lines(program, base string) ([]line, error) {
 
 // serve starts oriel and waits until it listens. stop ends it gracefully.
 func serve(oriel, dir, upstream string) (base string, stop func() error, err error) {
-	cmd := exec.Command(oriel, "serve", "--listen", "127.0.0.1:0", "--data", dir, "--upstream-openai", upstream+"/v1", "--upstream-anthropic", upstream)
+	cmd := exec.Command(oriel, "serve", "--listen", "127.0.0.1:0", "--data", dir, "--upstream-openai", upstream+"/v1",
+		"--upstream-anthropic", upstream)
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return "", nil, err

@@ -6,7 +6,8 @@
 //
 // With -condense, a model of its own writes summaries, and their costs are compared, too.
 // The provider counts four bytes as a token and caches the longest prefix that it was sent
-// before; a second account has what the recorded bodies would have used. The prices are those that oriel models --json prints.
+// before; a second account has what the recorded bodies would have used. The prices are those that
+// oriel models --json prints.
 package usage
 
 import (
@@ -42,7 +43,8 @@ func Check(args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	c := &check{oriel: *program, data: *data, most: *most, prices: kit.PriceList{}, provider: provider{cache: cache{}}, alone: cache{}}
+	c := &check{oriel: *program, data: *data, most: *most, prices: kit.PriceList{}, provider: provider{cache: cache{}},
+		alone: cache{}}
 	if c.data == "" {
 		c.data = filepath.Join(dir, "data")
 	}
@@ -57,7 +59,8 @@ func Check(args []string) error {
 	defer writer.Close()
 	serve := []string{"--data", c.data, "--profile", *profile, "--upstream-anthropic", up.URL}
 	if *condense != "" {
-		serve = append(serve, "--condense", *condense, "--condense-url", writer.URL+"/v1", "--condense-model", summaryModel)
+		serve = append(serve, "--condense", *condense, "--condense-url", writer.URL+"/v1", "--condense-model",
+			summaryModel)
 	}
 	base, stop, err := kit.Serve(c.oriel, serve...)
 	if err != nil {
@@ -169,7 +172,8 @@ func (c *check) session(base string, s *transcript.Session) error {
 		if err := json.Unmarshal(r.Body, &top); err != nil {
 			return err
 		}
-		c.calls = append(c.calls, call{res.Header.Get("X-Oriel-Conversation"), top.Model, c.provider.used, c.alone.use(top.Model, r.Body, r.Reply)})
+		c.calls = append(c.calls, call{res.Header.Get("X-Oriel-Conversation"), top.Model, c.provider.used,
+			c.alone.use(top.Model, r.Body, r.Reply)})
 	}
 	return nil
 }
@@ -207,7 +211,9 @@ func (c *check) compare() (bad int, err error) {
 			}
 			if by == "month" { // of now, perhaps of two
 				was := got[""]
-				s = sums{"", was.Calls + s.Calls, was.Input + s.Input, was.CacheRead + s.CacheRead, was.CacheWrite + s.CacheWrite, was.Output + s.Output, was.Cost + s.Cost, was.Without + s.Without, was.Summaries + s.Summaries, append(was.Unknown, s.Unknown...)}
+				s = sums{"", was.Calls + s.Calls, was.Input + s.Input, was.CacheRead + s.CacheRead,
+					was.CacheWrite + s.CacheWrite, was.Output + s.Output, was.Cost + s.Cost, was.Without + s.Without,
+					was.Summaries + s.Summaries, append(was.Unknown, s.Unknown...)}
 			}
 			got[s.Key] = s
 		}
@@ -234,7 +240,8 @@ func (c *check) compare() (bad int, err error) {
 			bad++
 			fmt.Printf("by %s: %d rows, want %d\n", by, len(got), len(want))
 		}
-		fmt.Printf("by %-12s %3d rows, %d calls, cost $%.4f, without $%.4f, %d summaries $%.4f\n", by, len(want), total.Calls, total.Cost, total.Without, len(c.summaries), total.Summaries)
+		fmt.Printf("by %-12s %3d rows, %d calls, cost $%.4f, without $%.4f, %d summaries $%.4f\n", by, len(want),
+			total.Calls, total.Cost, total.Without, len(c.summaries), total.Summaries)
 	}
 	if bad == 0 {
 		fmt.Println("the sums are equal, money to a hundredth of a cent; the estimates without Oriel are off by at most 5%")
@@ -258,8 +265,10 @@ func same(a, b *sums) bool {
 	near := func(x, y float64) bool { return math.Abs(x-y) < 1e-4 }
 	slices.Sort(a.Unknown)
 	slices.Sort(b.Unknown)
-	return a.Calls == b.Calls && a.Input == b.Input && a.CacheRead == b.CacheRead && a.CacheWrite == b.CacheWrite && a.Output == b.Output &&
-		near(a.Cost, b.Cost) && math.Abs(a.Without-b.Without) <= mostOff*b.Without && slices.Equal(slices.Compact(a.Unknown), slices.Compact(b.Unknown))
+	return a.Calls == b.Calls && a.Input == b.Input && a.CacheRead == b.CacheRead && a.CacheWrite == b.CacheWrite &&
+		a.Output == b.Output &&
+		near(a.Cost, b.Cost) && math.Abs(a.Without-b.Without) <= mostOff*b.Without &&
+		slices.Equal(slices.Compact(a.Unknown), slices.Compact(b.Unknown))
 }
 
 // sum adds up the calls, and what they would have cost had everything been sent, by the

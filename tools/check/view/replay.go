@@ -90,14 +90,16 @@ func (r *replay) session(s *transcript.Session) (*tally, error) {
 	p := &replayed{
 		replay: r, tally: new(tally), format: kit.Formats[s.Format],
 		rewritten: map[string][]byte{}, conversations: map[string]bool{},
-		book: thread.NewIndex(store, thread.Options{}), log: timeline.NewLog(store, timeline.LogOptions{}), cache: token.NewCache(0),
+		book: thread.NewIndex(store, thread.Options{}), log: timeline.NewLog(store, timeline.LogOptions{}),
+		cache: token.NewCache(0),
 	}
 	if r.recall != nil {
 		p.library = recall.NewLibrary(store, *r.recall)
 		defer p.library.Close()
 	}
 	p.viewer = view.New(view.Options{
-		Index: p.book, Models: token.Builtin(), Calibration: new(token.Calibration), Cache: p.cache, Recall: p.library, RecallWait: 5 * time.Second,
+		Index: p.book, Models: token.Builtin(), Calibration: new(token.Calibration), Cache: p.cache, Recall: p.library,
+		RecallWait: 5 * time.Second,
 	})
 	history := 0
 	for call := range s.Requests() {
@@ -136,12 +138,14 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 		hints.Session = s.Name
 	}
 	th, err := p.book.Find(ctx, &thread.Request{
-		Tenant: timeline.Local, Hints: hints, Sketch: thread.SketchOf(thread.Prompt(&b.Request)), Messages: chain, Now: r.At,
+		Tenant: timeline.Local, Hints: hints, Sketch: thread.SketchOf(thread.Prompt(&b.Request)), Messages: chain,
+		Now: r.At,
 	})
 	if err != nil {
 		return err
 	}
-	res, err := p.viewer.Show(ctx, &view.Input{ID: strconv.Itoa(t.calls), Body: b, Thread: th, Profile: p.profile, Budget: p.window, Cold: p.cold(b, r.At), Now: r.At})
+	res, err := p.viewer.Show(ctx, &view.Input{ID: strconv.Itoa(t.calls), Body: b, Thread: th, Profile: p.profile,
+		Budget: p.window, Cold: p.cold(b, r.At), Now: r.At})
 	if err != nil {
 		return err
 	}
@@ -203,7 +207,8 @@ func (p *replayed) remember(b *wire.Body, th *thread.Thread, now time.Time) erro
 	for i := range chain {
 		all[i] = timeline.Resent{Raw: chain[i].Raw, Format: b.Format.String(), Role: string(chain[i].Role)}
 	}
-	if _, err := p.log.Append(ctx, timeline.Local, th.Conversation, all, func(i int) timeline.Hash { return th.Identities[i] }, timeline.Change{Now: now}); err != nil {
+	if _, err := p.log.Append(ctx, timeline.Local, th.Conversation, all,
+		func(i int) timeline.Hash { return th.Identities[i] }, timeline.Change{Now: now}); err != nil {
 		return err
 	}
 	return p.library.Wait(ctx)

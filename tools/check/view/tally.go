@@ -43,7 +43,8 @@ func (b *bill) sum(o bill) {
 
 func (t *tally) String() string {
 	return fmt.Sprintf("%d calls, %d cuts; cost %.1f%% of append-only (floor %.1f%%), shown %.1f%% of the tokens; missing %s of %d needed",
-		t.calls, t.cuts, percent(t.view.cost, t.plain.cost), percent(t.floor.cost, t.plain.cost), percent(t.shown, t.whole),
+		t.calls, t.cuts, percent(t.view.cost, t.plain.cost), percent(t.floor.cost, t.plain.cost),
+		percent(t.shown, t.whole),
 		share(t.quality.Missing, t.quality.Needed), t.quality.Needed)
 }
 
@@ -58,14 +59,19 @@ func (t *tally) details() {
 		}
 	}
 	n := &t.quality
-	fmt.Printf("  %d conversations of %d histories; %d invalid, %d over budget, %d came broken\n", t.conversations, t.histories, t.invalid, t.over, t.came)
-	fmt.Printf("  prefix between cuts %.3f%% stable (%d calls below 99.9%%); at cuts %.0f%% of the view stays cached\n", percent(sum, float64(len(t.stable))), below, percent(t.kept, t.after))
+	fmt.Printf("  %d conversations of %d histories; %d invalid, %d over budget, %d came broken\n", t.conversations,
+		t.histories, t.invalid, t.over, t.came)
+	fmt.Printf("  prefix between cuts %.3f%% stable (%d calls below 99.9%%); at cuts %.0f%% of the view stays cached\n",
+		percent(sum, float64(len(t.stable))), below, percent(t.kept, t.after))
 	fmt.Printf("  cost: %.2fM, of that %.2fM for pauses, %.2fM for cuts; %.1f%% where a cut loses all but system prompt and tools; append-only %.2fM, %.2fM for pauses\n",
-		t.view.cost/1e6, t.view.expired/1e6, t.view.rewritten/1e6, percent(t.view.shallow, t.plain.cost), t.plain.cost/1e6, t.plain.expired/1e6)
+		t.view.cost/1e6, t.view.expired/1e6, t.view.rewritten/1e6, percent(t.view.shallow, t.plain.cost),
+		t.plain.cost/1e6, t.plain.expired/1e6)
 	fmt.Printf("  needed again: %d, missing %d (%s), given back %d, left %s; after a cut %d re-read or re-run, held %s; %d recalls\n",
-		n.Needed, n.Missing, share(n.Missing, n.Needed), n.Back, share(n.Missing-n.Back, n.Needed), n.Again, share(n.Held, n.Again), t.recalls)
+		n.Needed, n.Missing, share(n.Missing, n.Needed), n.Back, share(n.Missing-n.Back, n.Needed), n.Again,
+		share(n.Held, n.Again), t.recalls)
 	fmt.Printf("  recalled passages %d, used by the reply %d (%s); of the window %.1f%% repeated, %.1f%% stale; sent whole %.1f%% and %.1f%%\n",
-		n.Passages, n.Used, share(n.Used, n.Passages), percent(n.Repeated, n.Text), percent(n.Stale, n.Text), percent(n.CameRepeated, n.CameText), percent(n.CameStale, n.CameText))
+		n.Passages, n.Used, share(n.Used, n.Passages), percent(n.Repeated, n.Text), percent(n.Stale, n.Text),
+		percent(n.CameRepeated, n.CameText), percent(n.CameStale, n.CameText))
 	fmt.Printf("  processor time of a call: p50 %.2f ms, p99 %.2f ms\n", at(t.times, .5), at(t.times, .99))
 }
 

@@ -39,7 +39,8 @@ func Check(args []string) error {
 	back := flags.String("recall", "none", "bring back what is needed: none, words, hybrid")
 	profile := flags.String("profile", "", "profile of the calls; with -window 0 its own budget holds")
 	unnamed := flags.Bool("unnamed", false, "name no session: whose a call is must be told from its messages")
-	rewrites := flags.Bool("rewrite-replies", false, "have the client keep other words than the model's, in every reply")
+	rewrites := flags.Bool("rewrite-replies", false,
+		"have the client keep other words than the model's, in every reply")
 	each := flags.Bool("sessions", false, "print every session")
 	prompts := flags.Bool("prompts", false, "print what a person said in every turn, with the tokens recalled for it")
 	paths := kit.Parse(flags, args)
