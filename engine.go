@@ -57,7 +57,8 @@ func (e *Engine) Delete(ctx context.Context, id string) error {
 // Recall searches the part of the history of the engine's tenant that w names. It searches
 // as Conversation.Recall does, and reads the history only: what a conversation is busy with
 // does not count.
-func (e *Engine) Recall(ctx context.Context, w recall.Where, query string, o recall.RecallOptions) (*recall.Result, error) {
+func (e *Engine) Recall(ctx context.Context, w recall.Where, query string,
+	o recall.RecallOptions) (*recall.Result, error) {
 	return e.e.Recall(ctx, w, query, o)
 }
 

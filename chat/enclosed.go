@@ -30,7 +30,8 @@ func enclosed(text string) (out [][2]int) {
 
 // enclosedEnd returns where the stretch ends that begins with a line, or -1.
 func enclosedEnd(text, line string, begin int, last map[string]int) int {
-	if len(last) > 0 && len(line) > 3 && strings.IndexByte("[-=*#<>", line[0]) >= 0 && (line[0] == '[' || line[1] == line[0]) {
+	if len(last) > 0 && len(line) > 3 && strings.IndexByte("[-=*#<>", line[0]) >= 0 && (line[0] == '[' ||
+		line[1] == line[0]) {
 		if m := opens.FindStringSubmatch(line[:min(len(line), longTitle)]); m != nil {
 			if stop := last[strings.ToLower(m[1]+m[2])]; stop > begin {
 				return stop
@@ -69,7 +70,8 @@ func closers(text string) (map[string]int, bool) {
 			next = at + i + 1
 		}
 		line := text[at:min(next, at+4*longTitle)]
-		if strings.Contains(line, "[/") || strings.ContainsAny(line, "[-=*#<>") && (strings.Contains(line, "end") || strings.Contains(line, "END") || strings.Contains(line, "End")) {
+		if strings.Contains(line, "[/") || strings.ContainsAny(line, "[-=*#<>") && (strings.Contains(line, "end") ||
+			strings.Contains(line, "END") || strings.Contains(line, "End")) {
 			if tries--; tries < 0 {
 				return nil, false
 			}

@@ -33,7 +33,8 @@ func announced(text string) int {
 		if bracket >= 0 && result > bracket && result < at+len(line) {
 			return bracket
 		}
-		if len(s) > len("tool result:")-1 && strings.IndexByte("tfeih-", lower(s[0])) >= 0 && announces.MatchString(s[:min(len(s), longTitle)]) {
+		if len(s) > len("tool result:")-1 && strings.IndexByte("tfeih-", lower(s[0])) >= 0 &&
+			announces.MatchString(s[:min(len(s), longTitle)]) {
 			return at
 		}
 		at += len(line)
@@ -172,7 +173,8 @@ func title(line, rest string, asks bool, tries *int) int {
 	named := titles[firstWord(small)]
 	working := colon && slices.ContainsFunc(verbs, func(v string) bool { return strings.Contains(small, v) })
 	retrieving := slices.ContainsFunc(retrievers, func(v string) bool { return strings.Contains(small, v) })
-	barred := strings.HasPrefix(s, "diff") || strings.HasPrefix(s, "<!") || len(s) > 1 && s[0] == s[1] && strings.IndexByte("=-#*<", s[0]) >= 0
+	barred := strings.HasPrefix(s, "diff") || strings.HasPrefix(s, "<!") ||
+		len(s) > 1 && s[0] == s[1] && strings.IndexByte("=-#*<", s[0]) >= 0
 	if (!colon || named == nil) && !working && !retrieving && !barred {
 		return -1
 	}
@@ -189,7 +191,8 @@ func title(line, rest string, asks bool, tries *int) int {
 			return m[1]
 		}
 	}
-	if barred && bars.MatchString(small) || retrieving && retrieves.MatchString(s) || asks && contextTitle.MatchString(s) {
+	if barred && bars.MatchString(small) || retrieving && retrieves.MatchString(s) ||
+		asks && contextTitle.MatchString(s) {
 		return 0
 	}
 	return -1
@@ -249,7 +252,8 @@ const mailLine = `(?:from|to|cc|date|sent|subject|reply-to|received|message-id):
 var bars = regexp.MustCompile(`^(?:(?:={2,}>?|-{3,}|#{3,}|\*{3,}|<{3,}) ?(?:(?:begin|start)\b[^\n]*|(?:file|page|document|source|url)\b[^\n]*|\S*[./]\S+) ?(?:<?={2,}|-{3,}|#{3,}|\*{3,}|>{3,})\s*$|-{3,} ?(?:original|forwarded) message|diff --git |--- a/|<!doctype html)`)
 
 // verbs are the beginnings of the words in works.
-var verbs = []string{"summari", "summary of", "translat", "proofread", "paraphras", "rephras", "classif", "extract", "repl", "respond", "tl;dr", "tldr"}
+var verbs = []string{"summari", "summary of", "translat", "proofread", "paraphras", "rephras", "classif", "extract",
+	"repl", "respond", "tl;dr", "tldr"}
 
 // works matches the beginnings of orders to work on a text, up to the text. Orders that
 // people give for code are not among them: more words follow the code.

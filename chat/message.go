@@ -113,7 +113,8 @@ const Mark = "[Oriel"
 // Inserted reports whether the part looks like one that Oriel inserted, so that it is
 // nobody's words. It may be a copy: only Written tells that it is Oriel's.
 func (p *Part) Inserted() bool {
-	return p.Kind == Text && len(p.Text) > len(Mark)+1 && string(p.Text[1:len(Mark)+1]) == Mark && (p.Text[len(Mark)+1] == ':' || p.Text[len(Mark)+1] == ' ')
+	return p.Kind == Text && len(p.Text) > len(Mark)+1 && string(p.Text[1:len(Mark)+1]) == Mark &&
+		(p.Text[len(Mark)+1] == ':' || p.Text[len(Mark)+1] == ' ')
 }
 
 // Media is an image, a document or a recording, inline or by reference.
@@ -188,7 +189,8 @@ func (p *Part) Own() bool {
 
 // reminders are the elements that Claude Code adds to user messages: reminders to the
 // model, and the output of commands that the user ran.
-var reminders = []string{"system-reminder", "local-command-stdout", "local-command-stderr", "local-command-caveat", "bash-stdout", "bash-stderr", "task-notification"}
+var reminders = []string{"system-reminder", "local-command-stdout", "local-command-stderr", "local-command-caveat",
+	"bash-stdout", "bash-stderr", "task-notification"}
 
 // reminds reports whether a text consists of exactly one reminder, with no words of the
 // user after it.

@@ -162,7 +162,8 @@ func (s *splitter) follows(call, result int, hosted bool) bool {
 	if call == result {
 		return true
 	}
-	if s.rules.RunsMerge && s.strangers(call, result) > 0 || !s.rules.RunsMerge && s.assistants[result] > s.assistants[call+1] {
+	if s.rules.RunsMerge && s.strangers(call, result) > 0 ||
+		!s.rules.RunsMerge && s.assistants[result] > s.assistants[call+1] {
 		return false
 	}
 	if !hosted {

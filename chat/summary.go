@@ -131,7 +131,8 @@ var answerElement = regexp.MustCompile(`</?(analysis|summary|state_snapshot)>`)
 
 // summaryPrompt matches what agents ask for: Claude Code, Copilot, Cline, Roo Code and
 // Continue; Codex; opencode and Kilo; Qwen Code and Gemini CLI; Goose; LangChain, LangGraph
-// and Strands; Anthropic's SDKs, AgentScope, Semantic Kernel and Pi. Words that stand in the middle of a sentence are somebody's words about a
+// and Strands; Anthropic's SDKs, AgentScope, Semantic Kernel and Pi. Words that stand in the middle
+// of a sentence are somebody's words about a
 // summary.
 var summaryPrompt = regexp.MustCompile(`(?im)(?:^|[.!:] |\n)\W*(?:` + strings.Join([]string{
 	`(?:now, )?your (?:urgent )?task is to create a (?:comprehensive|detailed|concise)[a-z, ]{0,24} summary of (?:the|this|our) ` +

@@ -117,9 +117,11 @@ func Spoken(text string) [][2]int {
 // programs lists the beginnings of texts that agent programs write in the user's name.
 var programs = []string{
 	"[Request interrupted by user", "Base directory for this skill:", "Caveat: The messages below were generated",
-	"This session is being continued from a previous conversation", "Another language model started to solve this problem and produced a summary",
+	"This session is being continued from a previous conversation",
+	"Another language model started to solve this problem and produced a summary",
 	"Here is a summary of the conversation to date", "Here is a summary of our conversation so far",
-	"This is the Gemini CLI. We are setting up the context for our chat", "This is the Qwen Code. We are setting up the context for our chat",
+	"This is the Gemini CLI. We are setting up the context for our chat",
+	"This is the Qwen Code. We are setting up the context for our chat",
 }
 
 // observing lists the beginnings of messages in which agents report what a tool returned.
@@ -153,7 +155,8 @@ func quotesUser(name string) bool {
 // aboutUser and userSays are what follows "user" in names of elements.
 var (
 	aboutUser = []string{"info", "information", "context", "environment", "metadata"}
-	userSays  = []string{"request", "query", "message", "prompt", "input", "question", "instructions", "task", "feedback"}
+	userSays  = []string{"request", "query", "message", "prompt", "input", "question", "instructions", "task",
+		"feedback"}
 )
 
 // manyNames is more distinct element names than a text by a person has.

@@ -18,13 +18,19 @@ const (
 // Tools differ in their names far more than in the shape of their arguments.
 var (
 	commandKeys = []string{"command", "cmd", "commands", "script", "shell_command", "bash_command"}
-	pathKeys    = []string{"file_path", "path", "filename", "file", "filepath", "filePath", "target_file", "notebook_path", "absolute_path", "relative_path", "relative_workspace_path", "file_name", "fileName", "abs_path", "uri", "AbsolutePath", "TargetFile", "directory", "dir_path", "DirectoryPath"}
-	queryKeys   = []string{"pattern", "query", "regex", "search_query", "q", "search_term", "search", "queries", "Query", "glob", "glob_pattern"}
-	urlKeys     = []string{"url", "urls", "href", "link", "Url"}
+	pathKeys    = []string{"file_path", "path", "filename", "file", "filepath", "filePath", "target_file",
+		"notebook_path", "absolute_path", "relative_path", "relative_workspace_path", "file_name", "fileName",
+		"abs_path", "uri", "AbsolutePath", "TargetFile", "directory", "dir_path", "DirectoryPath"}
+	queryKeys = []string{"pattern", "query", "regex", "search_query", "q", "search_term", "search", "queries",
+		"Query", "glob", "glob_pattern"}
+	urlKeys = []string{"url", "urls", "href", "link", "Url"}
 	// titleKeys describe a call that has none of the others.
-	titleKeys = []string{"title", "subject", "description", "task", "name", "prompt", "message", "question", "skill", "expression"}
+	titleKeys = []string{"title", "subject", "description", "task", "name", "prompt", "message", "question", "skill",
+		"expression"}
 	// changeKeys hold new content: a call that has one of them and a path writes.
-	changeKeys = []string{"old_string", "new_string", "old_str", "new_str", "content", "contents", "file_text", "diff", "patch", "new_source", "edits", "code_edit", "insert_text", "insert_line", "replacement", "new_content", "text", "CodeContent", "oldString", "newString", "changes"}
+	changeKeys = []string{"old_string", "new_string", "old_str", "new_str", "content", "contents", "file_text", "diff",
+		"patch", "new_source", "edits", "code_edit", "insert_text", "insert_line", "replacement", "new_content", "text",
+		"CodeContent", "oldString", "newString", "changes"}
 )
 
 // MainArgument returns the most informative argument of a call: the path of a
@@ -72,7 +78,8 @@ func readArguments(name, args string) arguments {
 	a := arguments{}
 	path := first(root, pathKeys)
 	command := first(root, commandKeys)
-	if patch := first(root, []string{"patch", "input", "diff", "patchText"}); strings.Contains(patch, "*** ") || strings.Contains(patch, "\n+++ ") {
+	if patch := first(root, []string{"patch", "input", "diff", "patchText"}); strings.Contains(patch, "*** ") ||
+		strings.Contains(patch, "\n+++ ") {
 		a.paths = patchPaths(patch)
 	}
 	if command != "" && strings.Contains(command, "*** Begin Patch") {
@@ -84,7 +91,8 @@ func readArguments(name, args string) arguments {
 	case command != "" && (path == "" || strings.ContainsAny(strings.TrimSpace(command), " \n")):
 		a.kind, a.value = ArgCommand, command
 	case path != "" && command != "": // an editor whose command is one word
-		a.kind, a.value, a.changes = ArgPath, path, command != "view" && command != "read" && command != "open" && command != "list"
+		a.kind, a.value, a.changes = ArgPath, path, command != "view" && command != "read" && command != "open" &&
+			command != "list"
 	case path != "" && (query == "" || writes(name, root)):
 		a.kind, a.value, a.changes = ArgPath, path, writes(name, root)
 	case query != "":
@@ -110,7 +118,8 @@ func bareArguments(name, args string) arguments {
 		return arguments{kind: ArgPath, value: paths[0], paths: paths, changes: true}
 	}
 	switch lower := strings.ToLower(name); {
-	case strings.Contains(lower, "shell"), strings.Contains(lower, "bash"), strings.Contains(lower, "exec"), strings.Contains(lower, "terminal"):
+	case strings.Contains(lower, "shell"), strings.Contains(lower, "bash"), strings.Contains(lower, "exec"),
+		strings.Contains(lower, "terminal"):
 		return arguments{kind: ArgCommand, value: oneLine(args)}
 	}
 	line, _, _ := strings.Cut(args, "\n")
@@ -157,12 +166,14 @@ func joined(list rawjson.Value) string {
 }
 
 // changeNames are parts of the names of tools that write.
-var changeNames = []string{"edit", "write", "create", "replace", "patch", "insert", "update", "append", "delete", "remove", "rename", "move", "save", "apply_diff"}
+var changeNames = []string{"edit", "write", "create", "replace", "patch", "insert", "update", "append", "delete",
+	"remove", "rename", "move", "save", "apply_diff"}
 
 // writes reports whether a call with a path changes the file.
 func writes(name string, root rawjson.Value) bool {
 	lower := strings.ToLower(name)
-	if strings.Contains(lower, "read") || strings.Contains(lower, "view") || strings.Contains(lower, "search") || strings.Contains(lower, "grep") {
+	if strings.Contains(lower, "read") || strings.Contains(lower, "view") || strings.Contains(lower, "search") ||
+		strings.Contains(lower, "grep") {
 		return false
 	}
 	for _, n := range changeNames {
@@ -216,7 +227,8 @@ func steps(root rawjson.Value) (open []string, ok bool) {
 func patchPaths(patch string) (paths []string) {
 	for line := range strings.Lines(patch) {
 		line = strings.TrimRight(line, " \r\n")
-		for _, p := range [...]string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ", "+++ b/"} {
+		for _, p := range [...]string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ",
+			"+++ b/"} {
 			if path, ok := strings.CutPrefix(line, p); ok && path != "" {
 				paths = append(paths, path)
 			}

@@ -198,7 +198,8 @@ func isReply(s sentence) bool {
 func lead(all []sentence) []sentence {
 	out := all[:0]
 	for _, s := range all {
-		if n := len(out); n > 0 && !s.code && !out[n-1].code && strings.HasSuffix(out[n-1].text, ":") && len(out[n-1].text)+len(s.text) < oneSentence {
+		if n := len(out); n > 0 && !s.code && !out[n-1].code && strings.HasSuffix(out[n-1].text, ":") &&
+			len(out[n-1].text)+len(s.text) < oneSentence {
 			out[n-1].text += " " + s.text
 			continue
 		}
@@ -266,7 +267,8 @@ func (c *collector) answer(e *event, last bool) (asked string) {
 		c.buf = plain(c.buf, s.text)
 		if decides(c.buf, s.text, false) > 0 && len(s.text) < 2*oneSentence {
 			c.add(secDecisions, voice.DigestAssistant+shorten(strip(s.text), oneSentence), e.msg, 0)
-		} else if room > 0 && s.text[0] != '|' && s.text[0] != '#' && !strings.HasSuffix(s.text, ":") && s.text != noAnswer {
+		} else if room > 0 && s.text[0] != '|' && s.text[0] != '#' && !strings.HasSuffix(s.text, ":") &&
+			s.text != noAnswer {
 			head = append(head, shorten(strip(s.text), 200))
 			room -= len(s.text)
 		}

@@ -41,7 +41,8 @@ func (c *collector) call(e *event) {
 	}
 	if o.said != "" {
 		// The text is in a result, where a user's words look like a tool's.
-		c.add(secDecisions, refusedCall+label(p.Name, a, 80)+": "+toolText(shorten(oneLine(o.said), oneSentence)), e.msg, 2)
+		c.add(secDecisions, refusedCall+label(p.Name, a, 80)+": "+toolText(shorten(oneLine(o.said), oneSentence)),
+			e.msg, 2)
 	}
 	switch a.kind {
 	case ArgCommand:
@@ -67,14 +68,16 @@ func looking(name string) bool {
 	return anyPrefix(strings.TrimLeft(lower, "_"), lookNames)
 }
 
-var lookNames = []string{"get", "list", "search", "find", "read", "fetch", "view", "query", "calculate", "think", "check", "describe", "show", "toolsearch"}
+var lookNames = []string{"get", "list", "search", "find", "read", "fetch", "view", "query", "calculate", "think",
+	"check", "describe", "show", "toolsearch"}
 
 // startsAsError reports whether a text begins like a failure, for tools without an error
 // flag.
 func startsAsError(text string) bool {
 	head := strings.TrimSpace(text[:border(text, min(len(text), 100))])
 	return strings.HasPrefix(head, "Error") || strings.HasPrefix(head, "error") || strings.HasPrefix(head, "ERROR") ||
-		strings.HasPrefix(head, `{"error"`) || strings.HasPrefix(head, "Traceback") || strings.HasPrefix(head, "Failed") || strings.HasPrefix(head, "<tool_use_error>")
+		strings.HasPrefix(head, `{"error"`) || strings.HasPrefix(head, "Traceback") ||
+		strings.HasPrefix(head, "Failed") || strings.HasPrefix(head, "<tool_use_error>")
 }
 
 // label names a call in few words.

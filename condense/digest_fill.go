@@ -119,7 +119,8 @@ const stump = 5
 // items with a weight below least wait for a later pass. The first item is cut
 // to fit if necessary and if it is prose.
 func (f *filler) serve(s section, limit int, cut bool, least int) {
-	cut = cut && (s == secTask || s == secDecisions || s == secProgress || s == secEarlier || s == secAbout || s == secAgreed)
+	cut = cut && (s == secTask || s == secDecisions || s == secProgress || s == secEarlier || s == secAbout ||
+		s == secAgreed)
 	missed := 0
 	left := f.of[s][:0]
 	for n, i := range f.of[s] {

@@ -43,7 +43,8 @@ func (c *collector) previous(text string) {
 			}
 		}
 		at++
-		c.hasWork = c.hasWork || now == secChanged || now == secCommands || now == secErrors || now == secRead || strings.HasPrefix(line, voice.DigestStep)
+		c.hasWork = c.hasWork || now == secChanged || now == secCommands || now == secErrors || now == secRead ||
+			strings.HasPrefix(line, voice.DigestStep)
 		switch now {
 		case secEarlier:
 			if len(line) < 60 && (strings.HasSuffix(strings.Trim(line, "*# "), ":") || line[0] == '#') {
@@ -85,7 +86,8 @@ func (c *collector) previous(text string) {
 }
 
 // vitalWords occur in headings of what must not be forgotten.
-var vitalWords = []string{"request", "intent", "task", "goal", "next", "current", "pending", "todo", "user", "feedback", "decision", "constraint", "rule"}
+var vitalWords = []string{"request", "intent", "task", "goal", "next", "current", "pending", "todo", "user", "feedback",
+	"decision", "constraint", "rule"}
 
 // pieces splits a line that is too long to be kept or dropped as a whole.
 func pieces(line string) []string {

@@ -50,7 +50,8 @@ const maxSummary = 4 << 20
 func (e *Endpoint) Call(ctx context.Context, r Request) (Reply, error) {
 	answer, err := e.post(ctx, r, "max_tokens")
 	var refused *llm.Error
-	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && strings.Contains(refused.Message, "max_completion_tokens") {
+	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest &&
+		strings.Contains(refused.Message, "max_completion_tokens") {
 		answer, err = e.post(ctx, r, "max_completion_tokens") // for OpenAI's reasoning models
 	}
 	if err != nil {
@@ -61,7 +62,8 @@ func (e *Endpoint) Call(ctx context.Context, r Request) (Reply, error) {
 		return Reply{}, fmt.Errorf("the summarising model's server sent no reply: %s", e.client.Clean(string(answer)))
 	}
 	u := reply.Usage
-	out := Reply{Stop: reply.Stop, Usage: token.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.CacheWrite1h}}
+	out := Reply{Stop: reply.Stop, Usage: token.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead,
+		CacheWrite: u.CacheWrite, CacheWrite1h: u.CacheWrite1h}}
 	m, err := wire.ReadMessage(wire.Chat, reply.Message)
 	if err != nil {
 		return out, fmt.Errorf("read the summary: %w", err)

@@ -126,7 +126,8 @@ func signs(u *utterance, plain []byte) float64 {
 func hasFact(text string) bool {
 	before := rune(0)
 	for i, r := range text {
-		if unicode.IsDigit(r) || r == '`' || i > 0 && unicode.IsUpper(r) && before == ' ' && !strings.HasPrefix(text[i:], "I ") && !strings.HasPrefix(text[i:], "I'") {
+		if unicode.IsDigit(r) || r == '`' || i > 0 && unicode.IsUpper(r) && before == ' ' &&
+			!strings.HasPrefix(text[i:], "I ") && !strings.HasPrefix(text[i:], "I'") {
 			return true
 		}
 		before = r
@@ -206,5 +207,6 @@ func wordIDs(text string, ids map[string]int32, counts *[]int) []int32 {
 
 // unspaced reports whether a rune's script is written without spaces.
 func unspaced(r rune) bool {
-	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
+		unicode.Khmer, unicode.Myanmar)
 }

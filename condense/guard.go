@@ -63,9 +63,11 @@ func Run(ctx context.Context, c Condenser, in Input) (Output, error) {
 	}
 	limit := in.Max
 	// The longer header, and a token for the line break.
-	in.Max = limit - max(in.Count(header(KindSummary, covered, in.Tool)+"\n"), in.Count(header(KindDigest, covered, in.Tool)+"\n")) - 1
+	in.Max = limit - max(in.Count(header(KindSummary, covered, in.Tool)+"\n"),
+		in.Count(header(KindDigest, covered, in.Tool)+"\n")) - 1
 	if in.Max <= 0 {
-		return Output{}, fail(Output{}, ErrTooLong, fmt.Sprintf("%d tokens only have room for the marker: raise the limit", limit))
+		return Output{}, fail(Output{}, ErrTooLong,
+			fmt.Sprintf("%d tokens only have room for the marker: raise the limit", limit))
 	}
 	out, err := c.Condense(ctx, in)
 	if err != nil {
@@ -115,7 +117,9 @@ func check(out *Output, in Input) error {
 		if out.Kind == KindDigest {
 			hint = "nothing in the span is worth saying"
 		} else if out.TokensOut > 0 {
-			hint = fmt.Sprintf("%d tokens went into thinking or tool calls: give the model more room or turn thinking off", out.TokensOut)
+			hint = fmt.Sprintf(
+				"%d tokens went into thinking or tool calls: give the model more room or turn thinking off",
+				out.TokensOut)
 		}
 		return fail(*out, ErrEmpty, hint)
 	case cutOff(stop):

@@ -11,7 +11,8 @@ var (
 	// noteStart matches the beginning of a note, a stub or a marker of Oriel's, also of
 	// one that was quoted and has backslashes for that. Digests of earlier versions
 	// have stubs behind a label and a colon.
-	noteStart = regexp.MustCompile(`(?m)(?:^\s*|: )` + mark + `(?:: | (?:` + KindSummary + `|` + KindDigest + `)` + markerOf + `\d)`)
+	noteStart = regexp.MustCompile(`(?m)(?:^\s*|: )` + mark + `(?:: | (?:` + KindSummary + `|` + KindDigest + `)` +
+		markerOf + `\d)`)
 	// elided matches the note in place of the middle of a text.
 	elided = regexp.MustCompile(mark + `: \d+ \w+ of the middle are left out here[^\]\n]*\]?\s*`)
 )

@@ -79,7 +79,8 @@ func (o *omission) fromSummary(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		rest := o.fromEnd(o.any.ReplaceAllLiteralString(line, ""))
-		said := strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(rest), "- "), voice.DigestUser))
+		said := strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(rest), "- "),
+			voice.DigestUser))
 		if rest != line && (said == "" || said+" " == voice.DigestUser || said == "-") {
 			continue
 		}

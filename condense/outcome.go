@@ -70,12 +70,15 @@ func judge(text string, isError, show, test bool) outcome {
 // Signs of failure at the beginning of a line, and within one.
 var (
 	failBegin = []string{
-		"--- FAIL", "FAIL", "error:", "Error:", "ERROR:", "error[", "error ", "ERROR ", "fatal:", "panic:", "Traceback (most recent",
-		"npm ERR!", "npm error", "✗", "✖", "✘", "CONFLICT", "WARNING: DATA RACE", "make: ***", "E   ", "thread '", "undefined reference",
+		"--- FAIL", "FAIL", "error:", "Error:", "ERROR:", "error[", "error ", "ERROR ", "fatal:", "panic:",
+		"Traceback (most recent",
+		"npm ERR!", "npm error", "✗", "✖", "✘", "CONFLICT", "WARNING: DATA RACE", "make: ***", "E   ", "thread '",
+		"undefined reference",
 		"Error executing", "Error reading", "Edit failed", "Failed to ",
 	}
 	failWithin = []string{
-		": error:", " error: ", ": fatal error", "ommand not found", "No such file or directory", "ermission denied", "Segmentation fault",
+		": error:", " error: ", ": fatal error", "ommand not found", "No such file or directory", "ermission denied",
+		"Segmentation fault",
 		"cannot find module", "Cannot find module", "undefined: ", "is not recognized as",
 	}
 	// chatter is never what went wrong.
@@ -121,7 +124,8 @@ func errorLines(text string, known bool) (lines []string, strong bool) {
 			} else {
 				places = append(places, line)
 			}
-		case other == "" && !exitCode.MatchString(line) && !anyPrefix(line, chatter) && !strings.Contains(line, " INFO "):
+		case other == "" && !exitCode.MatchString(line) && !anyPrefix(line, chatter) &&
+			!strings.Contains(line, " INFO "):
 			other = line
 		}
 	}
@@ -153,8 +157,10 @@ func raises(line string) bool {
 func passed(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "ok\t") || line == "PASS" || strings.HasPrefix(line, "PASS\t") ||
-			strings.Contains(line, " passed") || strings.Contains(line, " passing") || strings.HasPrefix(line, "test result: ok") ||
+		if strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "ok\t") || line == "PASS" ||
+			strings.HasPrefix(line, "PASS\t") ||
+			strings.Contains(line, " passed") || strings.Contains(line, " passing") ||
+			strings.HasPrefix(line, "test result: ok") ||
 			strings.Contains(line, "BUILD SUCCESS") || strings.HasPrefix(line, "0 issues") {
 			return true
 		}
@@ -184,11 +190,15 @@ func anyWithin(s string, list []string) bool {
 // nothing about success.
 var (
 	showWords = map[string]bool{
-		"ls": true, "cat": true, "head": true, "tail": true, "grep": true, "rg": true, "find": true, "wc": true, "pwd": true, "echo": true,
-		"tree": true, "stat": true, "which": true, "less": true, "awk": true, "jq": true, "env": true, "ps": true, "du": true, "df": true, "date": true, "diff": true, "sort": true,
+		"ls": true, "cat": true, "head": true, "tail": true, "grep": true, "rg": true, "find": true, "wc": true,
+		"pwd": true, "echo": true,
+		"tree": true, "stat": true, "which": true, "less": true, "awk": true, "jq": true, "env": true, "ps": true,
+		"du": true, "df": true, "date": true, "diff": true, "sort": true,
 	}
-	showGit   = map[string]bool{"log": true, "diff": true, "show": true, "status": true, "branch": true, "remote": true, "tag": true, "rev-parse": true, "blame": true, "ls-files": true, "reflog": true}
-	testWords = []string{"test", "lint", "build", "vet", "check", "make", "tsc", "pytest", "jest", "cargo", "npm run", "gradle", "mvn", "compile", "ruff", "mypy", "rspec"}
+	showGit = map[string]bool{"log": true, "diff": true, "show": true, "status": true, "branch": true, "remote": true,
+		"tag": true, "rev-parse": true, "blame": true, "ls-files": true, "reflog": true}
+	testWords = []string{"test", "lint", "build", "vet", "check", "make", "tsc", "pytest", "jest", "cargo", "npm run",
+		"gradle", "mvn", "compile", "ruff", "mypy", "rspec"}
 )
 
 // tidy removes from a command what only prepares it or shortens its output.
@@ -209,7 +219,8 @@ func tidy(command string) string {
 // runs tests.
 func kindOfCommand(command string) (show, test bool) {
 	f := strings.Fields(command[:min(len(command), 400)])
-	for len(f) > 0 && (strings.Contains(f[0], "=") || f[0] == "sudo" || f[0] == "time" || f[0] == "timeout" || f[0] == "env") {
+	for len(f) > 0 && (strings.Contains(f[0], "=") || f[0] == "sudo" || f[0] == "time" || f[0] == "timeout" ||
+		f[0] == "env") {
 		f = f[1:]
 	}
 	if len(f) == 0 {

@@ -163,7 +163,8 @@ func closes(r rune) bool {
 // shortForms are abbreviations whose full stop does not end a sentence.
 var shortForms = map[string]bool{
 	"e.g": true, "i.e": true, "etc": true, "vs": true, "mr": true, "mrs": true, "ms": true, "dr": true, "prof": true,
-	"st": true, "no": true, "fig": true, "cf": true, "approx": true, "incl": true, "resp": true, "z.b": true, "d.h": true, "bzw": true,
+	"st": true, "no": true, "fig": true, "cf": true, "approx": true, "incl": true, "resp": true, "z.b": true,
+	"d.h": true, "bzw": true,
 }
 
 // breaks reports whether a sentence ends between before and after.

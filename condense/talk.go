@@ -27,7 +27,10 @@ const (
 // isTalk reports whether messages are words alone, without the use of tools.
 func isTalk(msgs []chat.Message) bool {
 	return !slices.ContainsFunc(msgs, func(m chat.Message) bool {
-		return slices.ContainsFunc(m.Parts, func(p chat.Part) bool { return p.Kind == chat.Call || p.Kind == chat.Result })
+		return slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
+			return p.Kind == chat.Call ||
+				p.Kind == chat.Result
+		})
 	})
 }
 
@@ -68,7 +71,8 @@ func (c *collector) talk(events []event) {
 
 // speech parses the beginning of a line in the record of a talk: a date in brackets, a
 // name and a colon.
-var speech = regexp.MustCompile(`^(?:\[([^\]\n]{4,40})\] ?)?(?:(\p{Lu}[\p{L}\p{M}'’.-]{0,30}(?: \p{Lu}[\p{L}\p{M}'’.-]{0,30})?): )?`)
+var speech = regexp.MustCompile(
+	`^(?:\[([^\]\n]{4,40})\] ?)?(?:(\p{Lu}[\p{L}\p{M}'’.-]{0,30}(?: \p{Lu}[\p{L}\p{M}'’.-]{0,30})?): )?`)
 
 // split makes turns of events. Messages are taken for a record of a talk between people if
 // most of them begin with a name or have one.
@@ -119,7 +123,8 @@ func (t *talk) split(events []event) {
 		return
 	}
 	for i := range t.turns {
-		if who := t.turns[i].who; !slices.Contains(t.people, who) && who != string(chat.User) && who != string(chat.Assistant) {
+		if who := t.turns[i].who; !slices.Contains(t.people, who) && who != string(chat.User) &&
+			who != string(chat.Assistant) {
 			t.people = append(t.people, who)
 		}
 	}
@@ -243,7 +248,8 @@ func (t *talk) agreed() {
 	offer := "" // the question with which the last turn ended
 	for i := range t.turns {
 		x := &t.turns[i]
-		if offer != "" && x.role == chat.User && len(x.said) == 1 && len(x.said[0]) < 60 && (isReply(sentence{text: x.said[0]}) || nodding(plain(nil, x.said[0]))) {
+		if offer != "" && x.role == chat.User && len(x.said) == 1 && len(x.said[0]) < 60 &&
+			(isReply(sentence{text: x.said[0]}) || nodding(plain(nil, x.said[0]))) {
 			t.add(secAgreed, voice.DigestAsked+shorten(offer, talkSentence)+" "+voice.DigestUser+x.said[0], x.at, 1)
 		}
 		offer = ""
@@ -283,7 +289,8 @@ func (t *talk) settles(s string) (text string, weight int) {
 	}
 	switch {
 	case strings.HasSuffix(s, "?") || len(s) < 25 || len(s) > 2*talkSentence:
-	case intends.MatchString(straight) && soon.MatchString(straight) || promises.MatchString(straight) || len(t.people) == 0 && directive.Prefers(s):
+	case intends.MatchString(straight) && soon.MatchString(straight) || promises.MatchString(straight) ||
+		len(t.people) == 0 && directive.Prefers(s):
 		return shorten(s, talkSentence), 1
 	}
 	return "", 0

@@ -14,7 +14,8 @@ const months = `(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|ju
 // Times, and the words of what is settled, left open or said for the sake of talking.
 var (
 	// date matches a day or a month of a year; "may" and "march" alone are not dates.
-	date = regexp.MustCompile(`(?i)\b(?:\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)?(?: of)? ` + months + `(?:,? \d{4})?|` + months + ` \d{1,2}(?:st|nd|rd|th)?(?:-\d{1,2})?(?:,? \d{4})?|` + months + `,? (?:19|20)\d\d)\b`)
+	date = regexp.MustCompile(`(?i)\b(?:\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)?(?: of)? ` + months + `(?:,? \d{4})?|` +
+		months + ` \d{1,2}(?:st|nd|rd|th)?(?:-\d{1,2})?(?:,? \d{4})?|` + months + `,? (?:19|20)\d\d)\b`)
 	// relative matches a time that depends on when it was said.
 	relative = regexp.MustCompile(`(?i)\b(?:yesterday|today|tonight|tomorrow|(?:last|this|next|past|coming) (?:night|week|weekend|month|year|spring|summer|fall|autumn|winter|\w+day)|(?:a|two|three|four|few) (?:days?|weeks?|months?|years?) ago)\b`)
 	deadline = regexp.MustCompile(`(?i)\bby (?:(?:the )?end of (?:the |this |next )?\w+|(?:next|this) \w+|tomorrow|tonight|noon|midnight|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b`)
@@ -32,7 +33,8 @@ var (
 	// wants matches what a user wants, where nothing is asked for.
 	wants = regexp.MustCompile(`(?i)\b(?:i['’]m (?:trying|looking|working|planning|considering)|i (?:want|need|would like|have to|plan)|i['’]d like|let['’]s)\b`)
 	// offers matches questions that a yes or no settles.
-	offers   = regexp.MustCompile(`(?i)^(?:so,? |then,? )?(?:shall|should) (?:i|we)\b.*\?$|\b(?:do you want|would you like|want) me to\b.*\?$`)
+	offers = regexp.MustCompile(
+		`(?i)^(?:so,? |then,? )?(?:shall|should) (?:i|we)\b.*\?$|\b(?:do you want|would you like|want) me to\b.*\?$`)
 	pointing = regexp.MustCompile(`(?i)\b(?:that|this|it|them|those)\?+$`)
 	polite   = regexp.MustCompile(`(?i)^(?:(?:oh|ah|well|yes|yeah|yep|ok(?:ay)?|no)[,!.]? )*(?:thanks?|thx|wow|great|good|nice|cool|awesome|amazing|congrat\w*|bye|goodbye|see you|see ya|take care|talk (?:to you )?(?:later|soon)|catch you|ttyl|hey|hi|hello|welcome|you['’]re|that['’]s|sounds|sure|perfect|glad|love (?:it|that|this)|haha\w*|lol)\b`)
 	// smallTalk matches questions and remarks that ask for nothing.
@@ -90,7 +92,8 @@ func wordsOf(s string) (out []word) {
 		lower, _, _ = strings.Cut(lower, "'")
 		last, _ := utf8.DecodeLastRuneInString(f)
 		w := word{text: text, lower: lower, ends: !isWord(last)}
-		w.begins = len(out) == 0 || ends(lastRune(out[len(out)-1].text)) || out[len(out)-1].ends && strings.ContainsAny(f[:1], "\"“'")
+		w.begins = len(out) == 0 || ends(lastRune(out[len(out)-1].text)) ||
+			out[len(out)-1].ends && strings.ContainsAny(f[:1], "\"“'")
 		out = append(out, w)
 	}
 	return out
@@ -169,7 +172,8 @@ func subjects(turns [][]string, people, before []string) []string {
 		see(strings.Join(key, " "), s, false, -3)
 	}
 	skip := func(w word) bool {
-		return utf8.RuneCountInString(w.lower) < 3 || commonWords[w.lower] || dullWords[w.lower] || calls(w.text, people) || !letters(w.lower)
+		return utf8.RuneCountInString(w.lower) < 3 || commonWords[w.lower] || dullWords[w.lower] ||
+			calls(w.text, people) || !letters(w.lower)
 	}
 	for i, said := range turns {
 		for _, s := range said {
@@ -230,7 +234,8 @@ func stem(s string) string {
 // haveCommon reports whether two subjects have a word in common.
 func haveCommon(a, b string) bool {
 	words := strings.Fields(strings.ToLower(a))
-	return slices.ContainsFunc(strings.Fields(strings.ToLower(b)), func(w string) bool { return slices.Contains(words, w) })
+	return slices.ContainsFunc(strings.Fields(strings.ToLower(b)),
+		func(w string) bool { return slices.Contains(words, w) })
 }
 
 func letters(s string) bool {
@@ -242,7 +247,8 @@ func calls(text string, people []string) bool {
 	text, _, _ = strings.Cut(text, "'")
 	return slices.ContainsFunc(people, func(name string) bool {
 		nick := len(text) > 3 && len(text) <= len(name) && strings.HasPrefix(name, text[:3])
-		return len(text) > 1 && (nick || strings.HasPrefix(name, text) || strings.HasPrefix(text, name) || strings.HasSuffix(name, " "+text))
+		return len(text) > 1 && (nick || strings.HasPrefix(name, text) || strings.HasPrefix(text, name) ||
+			strings.HasSuffix(name, " "+text))
 	})
 }
 
@@ -284,13 +290,17 @@ func names(turns [][]string, people, before, without []string) []string {
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b *tally) int { return cmp.Or(cmp.Compare(b.turns, a.turns), cmp.Compare(b.last, a.last)) })
+	slices.SortStableFunc(order,
+		func(a, b *tally) int { return cmp.Or(cmp.Compare(b.turns, a.turns), cmp.Compare(b.last, a.last)) })
 	var out []string
 	for _, n := range order {
 		if utf8.RuneCountInString(n.text) < 3 || weekday.MatchString(n.text) {
 			continue
 		}
-		part := slices.ContainsFunc(out, func(s string) bool { return strings.Contains(s, n.text) || strings.Contains(n.text, s) }) || slices.Contains(without, n.text)
+		part := slices.ContainsFunc(out, func(s string) bool {
+			return strings.Contains(s, n.text) ||
+				strings.Contains(n.text, s)
+		}) || slices.Contains(without, n.text)
 		if !part && len(out) < mostNames {
 			out = append(out, n.text)
 		}
@@ -319,7 +329,8 @@ func namesIn(s string, people []string) (out []string) {
 		switch {
 		case !unicode.IsUpper(r) && len(run) > 0 && connects(w.text) && !w.ends:
 			run = append(run, w.text)
-		case !unicode.IsUpper(r) || utf8.RuneCountInString(w.lower) < 2 || known && w.begins || calls(w.text, people) || shouts(w.text) || !nameWord.MatchString(w.text):
+		case !unicode.IsUpper(r) || utf8.RuneCountInString(w.lower) < 2 || known && w.begins || calls(w.text, people) ||
+			shouts(w.text) || !nameWord.MatchString(w.text):
 			flush()
 		default:
 			if len(run) == 0 {

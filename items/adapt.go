@@ -84,12 +84,14 @@ func (s Sizing) Check() error {
 		n    float64
 	}{{"Least", s.Least}, {"Most", s.Most}, {"Step", s.Step}} {
 		if v.n < 0 || !(v.n <= largestFactor) {
-			return fmt.Errorf("sizing: %s %g: give a number above 0 and at most %d, or 0 for the default", v.name, v.n, largestFactor)
+			return fmt.Errorf("sizing: %s %g: give a number above 0 and at most %d, or 0 for the default", v.name, v.n,
+				largestFactor)
 		}
 	}
 	for state, n := range s.Multipliers {
 		if n <= 0 || !(n <= largestFactor) {
-			return fmt.Errorf("sizing: the multiplier %g of %q: give a number above 0 and at most %d, or leave it out for the default", n, state, largestFactor)
+			return fmt.Errorf(
+				"sizing: the multiplier %g of %q: give a number above 0 and at most %d, or leave it out for the default", n, state, largestFactor)
 		}
 	}
 	if least, most := s.bounds(); least > most {

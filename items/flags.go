@@ -34,7 +34,8 @@ var flagRules = []struct {
 	{FlagError, func(c *arrival) bool { return c.failed || c.source == SourceError }},
 	// The output of a program that failed.
 	{FlagError, func(c *arrival) bool {
-		return anyLine(c.prose, failureStems, failurePrint.MatchString) || anyLine(c.code, failureStems, failurePrint.MatchString)
+		return anyLine(c.prose, failureStems, failurePrint.MatchString) ||
+			anyLine(c.code, failureStems, failurePrint.MatchString)
 	}},
 	// A word for an error that is neither denied nor hypothetical. In a file such words
 	// are names.
@@ -164,7 +165,8 @@ func reportsError(text string) bool {
 	lower := strings.ToLower(text)
 	at := wordForm.FindAllStringIndex(lower, -1)
 	for i := range at {
-		if errorWords[lower[at[i][0]:at[i][1]]] && !inName(lower, at[i]) && !reportless(lower, at, i) && !denied(lower, at, i) {
+		if errorWords[lower[at[i][0]:at[i][1]]] && !inName(lower, at[i]) && !reportless(lower, at, i) &&
+			!denied(lower, at, i) {
 			return true
 		}
 	}
@@ -253,7 +255,8 @@ var (
 
 // asks reports whether a text contains a question.
 func asks(prose string, source Source) bool {
-	return strings.ContainsAny(prose, "?？؟") && questionMark.MatchString(prose) || source == SourceUser && opening.MatchString(prose)
+	return strings.ContainsAny(prose, "?？؟") && questionMark.MatchString(prose) ||
+		source == SourceUser && opening.MatchString(prose)
 }
 
 var (

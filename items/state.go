@@ -208,7 +208,10 @@ func orDefault(n, normal int) int {
 // and digits. The parts of a name in camel case are words too: TypeError contains error,
 // terror does not.
 func eachWord(text string, visit func(string)) {
-	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool {
+		return !unicode.IsLetter(r) &&
+			!unicode.IsDigit(r)
+	}) {
 		lower := strings.ToLower(w)
 		visit(lower)
 		if lower == w || len(lower) != len(w) {

@@ -112,7 +112,8 @@ func (w *Window) Add(it Item) (id int64, evicted []Item, err error) {
 	case it.Tokens < 0:
 		return 0, nil, fmt.Errorf("add item: %w: %d tokens; give 0 to have them counted", ErrItem, it.Tokens)
 	case it.ID < 0 || it.ID != 0 && it.ID <= w.lastID:
-		return 0, nil, fmt.Errorf("add item: %w: id %d after id %d; ids rise, give 0 for the next one", ErrItem, it.ID, w.lastID)
+		return 0, nil, fmt.Errorf("add item: %w: id %d after id %d; ids rise, give 0 for the next one", ErrItem, it.ID,
+			w.lastID)
 	}
 	if it.ID == 0 {
 		it.ID = w.lastID + 1
@@ -232,7 +233,8 @@ func (w *Window) Tokens() int { return w.tokens }
 func (w *Window) Limits() (maxTokens, maxItems int) { return w.opts.MaxTokens, w.opts.MaxItems }
 
 func (w *Window) find(id int64) (int, bool) {
-	i, ok := slices.BinarySearchFunc(w.slots[w.head:], id, func(s slot, id int64) int { return cmp.Compare(s.item.ID, id) })
+	i, ok := slices.BinarySearchFunc(w.slots[w.head:], id,
+		func(s slot, id int64) int { return cmp.Compare(s.item.ID, id) })
 	i += w.head
 	return i, ok && !w.slots[i].gone
 }

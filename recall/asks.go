@@ -20,7 +20,10 @@ func Asks(text string) bool {
 	words := strings.Fields(text)
 	agrees, content := false, 0
 	for i, w := range words {
-		w = strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '/' })
+		w = strings.TrimFunc(w, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' &&
+				r != '/'
+		})
 		lower := strings.ToLower(w)
 		if i == 0 {
 			agrees = begins[lower]

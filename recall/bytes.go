@@ -15,9 +15,12 @@ func (s *Scope) Bytes() int64 {
 	if s.whole != nil {
 		n += int64(s.whole.Bytes())
 	}
-	return n + held(s.messages) + held(s.origins) + held(s.sessions) + held(s.messageOf) + held(s.saying) + held(s.cost) + held(s.flags) + held(s.vectorOf) +
-		held(s.sizes) + held(s.instructions) + held(s.said) + inMap[string, int32](len(s.byBlock)) + inMap[string, int32](len(s.open)) +
-		inMap[[2]string, int32](len(s.named)) + inMap[string, []int32](len(s.speakers))*4/3 + inMap[int32, awaited](len(s.awaiting))
+	return n + held(s.messages) + held(s.origins) + held(s.sessions) + held(s.messageOf) + held(s.saying) + held(
+		s.cost) + held(s.flags) + held(s.vectorOf) +
+		held(s.sizes) + held(s.instructions) + held(s.said) + inMap[string, int32](len(s.byBlock)) + inMap[string,
+		int32](len(s.open)) +
+		inMap[[2]string, int32](len(s.named)) + inMap[string, []int32](len(s.speakers))*4/3 + inMap[int32,
+		awaited](len(s.awaiting))
 }
 
 // held returns the memory of a slice.

@@ -26,7 +26,8 @@ var errElsewhere = errors.New("recall: other processes make these vectors")
 // claim claims contents for the owner, adds to known what was stored for them meanwhile,
 // and returns those that the owner got. A store without claims, or one that cannot be
 // written to, leaves all to everybody: mine is then nil.
-func (v *vectorStore) claim(ctx context.Context, contents []timeline.Hash, known map[timeline.Hash]kept) (mine map[timeline.Hash]bool, err error) {
+func (v *vectorStore) claim(ctx context.Context, contents []timeline.Hash,
+	known map[timeline.Hash]kept) (mine map[timeline.Hash]bool, err error) {
 	claims, ok := v.store.(timeline.Claims)
 	if !ok || len(contents) == 0 {
 		return nil, nil

@@ -19,17 +19,21 @@ type dates struct {
 func (d *dates) none() bool { return len(d.months) == 0 && len(d.years) == 0 && d.to == 0 }
 
 var (
-	monthWord = regexp.MustCompile(`\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b`)
+	monthWord = regexp.MustCompile(
+		`\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b`)
 	// "May" and the short names count as months only beside a number or a
 	// preposition.
-	mayMonth   = regexp.MustCompile(`\bmay,? (?:\d|20)|\b\d+(?:st|nd|rd|th)? (?:of )?may\b|\b(?:in|of|since|until|last|by) may\b`)
+	mayMonth = regexp.MustCompile(
+		`\bmay,? (?:\d|20)|\b\d+(?:st|nd|rd|th)? (?:of )?may\b|\b(?:in|of|since|until|last|by) may\b`)
 	shortMonth = regexp.MustCompile(`\b(jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.?,? (?:\d{1,2}|20\d\d)\b|\b\d{1,2}(?:st|nd|rd|th)? (jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b`)
 	yearWord   = regexp.MustCompile(`\b20\d\d\b`)
 	dayWord    = regexp.MustCompile(`\b(\d{1,2})(?:st|nd|rd|th)?\b`)
 	isoDate    = regexp.MustCompile(`\b(20\d\d)-(\d\d)-(\d\d)\b`)
-	ago        = regexp.MustCompile(`\b(\d{1,3}|a|an|one|two|three|four|five|six|seven|eight|nine|ten) (day|week|month|year)s? ago\b`)
-	relative   = regexp.MustCompile(`\b(today|this morning|yesterday|last night|(?:this|last|past) (?:week|month|year))\b`)
-	numbers    = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
+	ago        = regexp.MustCompile(
+		`\b(\d{1,3}|a|an|one|two|three|four|five|six|seven|eight|nine|ten) (day|week|month|year)s? ago\b`)
+	relative = regexp.MustCompile(
+		`\b(today|this morning|yesterday|last night|(?:this|last|past) (?:week|month|year))\b`)
+	numbers = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 )
 
 // datesOf parses the date expressions of a query. Relative ones count back

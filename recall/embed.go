@@ -88,7 +88,8 @@ func (s *Scope) embedSome(ctx context.Context, from *vectorStore) (made int, mor
 // how many were made, and whether vectors are in the index, also with an error if they could
 // not be stored. If other processes make the vectors of all of them, it returns errElsewhere.
 // The caller holds embedding.
-func (s *Scope) embedThese(ctx context.Context, batch []*pending, from *vectorStore, inOrder bool) (made int, added bool, err error) {
+func (s *Scope) embedThese(ctx context.Context, batch []*pending, from *vectorStore,
+	inOrder bool) (made int, added bool, err error) {
 	var known map[timeline.Hash]kept
 	if from != nil {
 		if known, err = from.read(ctx, contentsOf(batch)); err != nil {
@@ -134,7 +135,8 @@ func (s *Scope) embedThese(ctx context.Context, batch []*pending, from *vectorSt
 // choose returns the passages of batch that get their vectors now, and those among them for
 // which none is known. If mine is not nil, passages of other contents are left out, and if
 // the order matters everything after the first such passage.
-func choose(batch []*pending, known map[timeline.Hash]kept, dimensions *int, mine map[timeline.Hash]bool, inOrder bool) (chosen, missing []*pending) {
+func choose(batch []*pending, known map[timeline.Hash]kept, dimensions *int, mine map[timeline.Hash]bool,
+	inOrder bool) (chosen, missing []*pending) {
 	for _, p := range batch {
 		if k, ok := known[p.content]; ok && (*dimensions == 0 || *dimensions == k.dimensions) {
 			if p.entry = k.vectors[textHash(p.text)]; p.entry != nil {
@@ -159,7 +161,8 @@ func choose(batch []*pending, known map[timeline.Hash]kept, dimensions *int, min
 }
 
 // embedMissing has the model make the vectors of passages.
-func (s *Scope) embedMissing(ctx context.Context, missing []*pending, dimensions *int, from *vectorStore, mine map[timeline.Hash]bool) error {
+func (s *Scope) embedMissing(ctx context.Context, missing []*pending, dimensions *int, from *vectorStore,
+	mine map[timeline.Hash]bool) error {
 	texts := make([]string, len(missing))
 	for i, p := range missing {
 		texts[i] = p.text
@@ -211,7 +214,8 @@ type otherDimensions struct {
 }
 
 func (e *otherDimensions) Error() string {
-	return fmt.Sprintf("recall: vectors of %s have %d dimensions, those before had %d: give another model another name", e.model, e.are, e.were)
+	return fmt.Sprintf("recall: vectors of %s have %d dimensions, those before had %d: give another model another name",
+		e.model, e.are, e.were)
 }
 
 // checkVector rejects vectors that cannot be compared with others. A
@@ -279,7 +283,8 @@ func (s *Scope) pending(limit int) (batch []*pending) {
 
 // keep adds the vectors of a batch to the index. It returns the data to store
 // for the messages that are now complete.
-func (s *Scope) keep(batch []*pending, known map[timeline.Hash]kept, inOrder bool) (data []timeline.Derived, err error) {
+func (s *Scope) keep(batch []*pending, known map[timeline.Hash]kept,
+	inOrder bool) (data []timeline.Derived, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k, p := range batch {

@@ -28,7 +28,8 @@ const (
 // On a busy machine a vector takes many times as long as on an idle one, so onDemand goes by
 // how long the last ones took, leaves out messages that would take longer than there is time,
 // and gives up what is not made in time.
-func (s *Scope) onDemand(ctx context.Context, query string, o *RecallOptions, from *vectorStore, until time.Time) (made int, err error) {
+func (s *Scope) onDemand(ctx context.Context, query string, o *RecallOptions, from *vectorStore,
+	until time.Time) (made int, err error) {
 	s.embedding.Lock()
 	defer s.embedding.Unlock()
 	if err := s.loadStored(ctx, from); err != nil {

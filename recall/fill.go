@@ -68,12 +68,13 @@ func Fill(ctx context.Context, store timeline.Store, o FillOptions) {
 
 // filler is the state of Fill.
 type filler struct {
-	store   timeline.Store
-	o       FillOptions
-	owner   string // of claims
-	filled  map[fillKey]filled
-	kept    map[string]map[int64]int64 // tenant → trunk → depth up to which the store has passages; no tenant whose are not wanted
-	listing time.Duration              // how long listing the conversations took
+	store  timeline.Store
+	o      FillOptions
+	owner  string // of claims
+	filled map[fillKey]filled
+	// tenant → trunk → depth up to which the store has passages; no tenant whose are not wanted
+	kept    map[string]map[int64]int64
+	listing time.Duration // how long listing the conversations took
 }
 
 // fillKey names a conversation.
@@ -109,7 +110,8 @@ func (f *filler) look(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !errors.Is(err, errElsewhere) && !errors.Is(err, timeline.ErrNoConversation) && !errors.Is(err, timeline.ErrNoPlace) { // deleted meanwhile
+		if !errors.Is(err, errElsewhere) && !errors.Is(err, timeline.ErrNoConversation) &&
+			!errors.Is(err, timeline.ErrNoPlace) { // deleted meanwhile
 			failed = errors.Join(failed, err)
 		}
 	}
@@ -180,7 +182,8 @@ func (f *filler) keepPassages(ctx context.Context, tenant string, scope *Scope, 
 	if len(ends) == 0 {
 		return nil
 	}
-	if err := f.store.(timeline.Passages).KeepPassages(ctx, tenant, vectorFamily+f.o.Model.Name(), lacking, ends); err != nil {
+	if err := f.store.(timeline.Passages).KeepPassages(ctx, tenant, vectorFamily+f.o.Model.Name(), lacking,
+		ends); err != nil {
 		return err
 	}
 	for _, p := range ends {
@@ -210,19 +213,20 @@ func (f *filler) fill(ctx context.Context, c *conversation) error {
 		last := timeline.Place{}
 		var seen []timeline.Place // the last message of each trunk
 		scope := NewScope(Options{Model: f.o.Model, Count: func(string) int { return 0 }})
-		err := f.store.Messages(ctx, c.tenant, c.Head, from, min(from+fillMessages-1, c.Head.Depth), false, func(e *timeline.Entry) error {
-			said, ok := reader.Read(e)
-			if n := len(seen) - 1; n >= 0 && seen[n].Trunk == e.Place.Trunk {
-				seen[n] = e.Place
-			} else {
-				seen = append(seen, e.Place)
-			}
-			if last = e.Place; !ok || last.Depth < first {
-				return nil
-			}
-			said.Block, said.Content = blockAt(e.Place.Trunk, e.Place.Depth), e.Content
-			return scope.Add(ctx, []Message{said})
-		})
+		err := f.store.Messages(ctx, c.tenant, c.Head, from, min(from+fillMessages-1, c.Head.Depth), false,
+			func(e *timeline.Entry) error {
+				said, ok := reader.Read(e)
+				if n := len(seen) - 1; n >= 0 && seen[n].Trunk == e.Place.Trunk {
+					seen[n] = e.Place
+				} else {
+					seen = append(seen, e.Place)
+				}
+				if last = e.Place; !ok || last.Depth < first {
+					return nil
+				}
+				said.Block, said.Content = blockAt(e.Place.Trunk, e.Place.Depth), e.Content
+				return scope.Add(ctx, []Message{said})
+			})
 		if err != nil {
 			return err
 		}

@@ -150,7 +150,8 @@ func (v *view) with(other *view) *view {
 	members := slices.Clone(v.members)
 	for i := range members {
 		m := &members[i]
-		if k, ok := other.byName[m.name]; ok && m.sameLife(other.members[k].created, other.members[k].revision) && other.members[k].has(m.to) {
+		if k, ok := other.byName[m.name]; ok && m.sameLife(other.members[k].created, other.members[k].revision) &&
+			other.members[k].has(m.to) {
 			m.to, m.way = other.members[k].to, other.members[k].way
 		}
 	}

@@ -41,7 +41,8 @@ func keepWords(ctx context.Context, store timeline.Store, kept timeline.Extracts
 	for _, part := range m.way {
 		for next := part; next.first <= part.last; {
 			next.last = min(part.last, next.first+growBatch-1)
-			known, found, err := kept.Extract(ctx, tenant, extractKind, timeline.Place{Trunk: part.trunk, Depth: next.first})
+			known, found, err := kept.Extract(ctx, tenant, extractKind,
+				timeline.Place{Trunk: part.trunk, Depth: next.first})
 			if err != nil {
 				return err
 			}

@@ -75,4 +75,5 @@ func (s *Scope) has(query string, drop func(keyword.Term) bool) (known []weighed
 	return known, unknown
 }
 
-var months, _ = new(keyword.Analyser).Terms(nil, "january february march april may june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec")
+var months, _ = new(keyword.Analyser).Terms(nil,
+	"january february march april may june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec")

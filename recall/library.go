@@ -142,7 +142,9 @@ func NewLibrary(store timeline.Store, o LibraryOptions) *Library {
 	if o.Memory == 0 {
 		o.Memory = DefaultMemory
 	}
-	l := &Library{store: store, o: o, room: make(chan struct{}, maxQueries), cached: map[scopeKey][]*cachedScope{}, crowded: map[scopeKey]time.Time{}, coverage: map[scopeKey]coverage{}, privacy: map[lifeKey]privacy{}, reported: map[string]bool{}}
+	l := &Library{store: store, o: o, room: make(chan struct{}, maxQueries), cached: map[scopeKey][]*cachedScope{},
+		crowded: map[scopeKey]time.Time{}, coverage: map[scopeKey]coverage{}, privacy: map[lifeKey]privacy{},
+		reported: map[string]bool{}}
 	if o.Model != nil {
 		l.queries = embed.NewCache(o.Model, keptQueries)
 	}
@@ -311,7 +313,8 @@ func (l *Library) Forget(tenant, conversation string) {
 func (l *Library) Close() error {
 	l.mu.Lock()
 	l.closed = true
-	l.cached, l.waiting, l.preparing, l.growing, l.vectors, l.keeping, l.bytes = map[scopeKey][]*cachedScope{}, nil, nil, nil, nil, nil, 0
+	l.cached, l.waiting, l.preparing, l.growing, l.vectors, l.keeping, l.bytes = map[scopeKey][]*cachedScope{}, nil,
+		nil, nil, nil, nil, 0
 	l.unswept = false
 	l.order.Init()
 	l.end()
@@ -330,7 +333,8 @@ func (l *Library) ready(ctx context.Context, w Where) (*query, error) {
 		w.Reach = ReachConversation
 	case ReachConversation, ReachProject, ReachUser:
 	default:
-		return nil, fmt.Errorf("recall: %q is not a reach: use %s, %s or %s", w.Reach, ReachConversation, ReachProject, ReachUser)
+		return nil, fmt.Errorf("recall: %q is not a reach: use %s, %s or %s", w.Reach, ReachConversation, ReachProject,
+			ReachUser)
 	}
 	waiting := ctx
 	if deadline, ok := ctx.Deadline(); ok {

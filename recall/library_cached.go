@@ -235,7 +235,8 @@ func (l *Library) newCachedScope(k scopeKey) *cachedScope {
 	}
 	scope := NewScope(Options{Model: l.o.Model, Count: l.o.Count, Weights: &weights})
 	scope.queries = l.queries
-	s := &cachedScope{key: k, scope: scope, owner: rand.Text(), held: map[int64]*run{}, readers: map[string]*reading{}, view: newView(nil)}
+	s := &cachedScope{key: k, scope: scope, owner: rand.Text(), held: map[int64]*run{}, readers: map[string]*reading{},
+		view: newView(nil)}
 	s.element = l.order.PushFront(s)
 	l.cached[k] = append(l.cached[k], s)
 	return s
@@ -373,7 +374,8 @@ func (l *Library) partial(a *query) {
 		s := e.Value.(*cachedScope)
 		// A conversation without a project has a scope of its own.
 		alone := s.key.reach == ReachConversation && s.key.name == a.where.Conversation && a.where.Reach != ReachUser
-		if s.key.tenant != a.where.Tenant || !alone && (s.key.reach != a.where.Reach || s.key.reach == ReachConversation) {
+		if s.key.tenant != a.where.Tenant ||
+			!alone && (s.key.reach != a.where.Reach || s.key.reach == ReachConversation) {
 			continue
 		}
 		known := s.view

@@ -18,7 +18,8 @@ func (l *Library) Directives(ctx context.Context, w Where) (said []Directive, di
 	var scope *Scope
 	switch {
 	case a.stored:
-		if scope, err = l.found(ctx, w.Tenant, a.view, timeline.PassageQuery{Words: []string{directiveWord}, Messages: maxDirectives}); err != nil {
+		if scope, err = l.found(ctx, w.Tenant, a.view, timeline.PassageQuery{Words: []string{directiveWord},
+			Messages: maxDirectives}); err != nil {
 			return nil, nil, err
 		}
 	case a.holds == nil:
@@ -83,7 +84,8 @@ func (n *dismissals) of(ctx context.Context, p timeline.Place) (*timeline.Dismis
 		all, known := n.read[m.name]
 		if !known {
 			var err error
-			if all, err = (timeline.Notes{Store: n.store, Tenant: n.tenant, Conversation: m.name}).Dismissed(ctx); err != nil {
+			if all, err = (timeline.Notes{Store: n.store, Tenant: n.tenant,
+				Conversation: m.name}).Dismissed(ctx); err != nil {
 				return nil, err
 			}
 			n.read[m.name] = all

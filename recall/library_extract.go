@@ -38,7 +38,8 @@ func (l *Library) indexExtract(s *cachedScope, m *member, part stretch) (last in
 	if !ok {
 		return 0, false
 	}
-	x, found, err := store.Extract(l.ctx, s.key.tenant, extractKind, timeline.Place{Trunk: part.trunk, Depth: part.first})
+	x, found, err := store.Extract(l.ctx, s.key.tenant, extractKind,
+		timeline.Place{Trunk: part.trunk, Depth: part.first})
 	if err != nil || !found {
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			l.report(fmt.Errorf("%w: %w", ErrExtract, err))
@@ -73,7 +74,8 @@ func newExtract(part stretch) *extract {
 	if part.last-part.first+1 < worthKeeping {
 		return nil
 	}
-	return &extract{Extract: timeline.Extract{Span: timeline.Span{Trunk: part.trunk, First: part.first, Last: part.last}}}
+	return &extract{Extract: timeline.Extract{Span: timeline.Span{Trunk: part.trunk, First: part.first,
+		Last: part.last}}}
 }
 
 // newExtract returns an empty extract of a part that a scope reads. What it reads after it

@@ -127,7 +127,8 @@ func (l *Library) tellIdle() {
 }
 
 func (l *Library) nothingToDo() bool {
-	return l.busy == 0 && len(l.waiting) == 0 && len(l.preparing) == 0 && len(l.growing) == 0 && len(l.vectors) == 0 && len(l.keeping) == 0 && l.elsewhere == 0 && !l.unswept
+	return l.busy == 0 && len(l.waiting) == 0 && len(l.preparing) == 0 && len(l.growing) == 0 && len(l.vectors) == 0 &&
+		len(l.keeping) == 0 && l.elsewhere == 0 && !l.unswept
 }
 
 // takeIndexing returns the next work: a query, else a place to prepare, else a
@@ -535,21 +536,24 @@ func (l *Library) indexMessages(s *cachedScope, m *member, part stretch) (err er
 
 // read reads a part of a member's history. If that does not continue what was read before,
 // it begins some messages earlier.
-func (r *reading) read(ctx context.Context, store timeline.Store, tenant string, m *member, part stretch, visit func(said *Message, says bool)) error {
+func (r *reading) read(ctx context.Context, store timeline.Store, tenant string, m *member, part stretch,
+	visit func(said *Message, says bool)) error {
 	first := part.first
-	if before := (timeline.Place{Trunk: part.trunk, Depth: part.first - 1}); r.at != before && !m.follows(r.at, part.first) {
+	if before := (timeline.Place{Trunk: part.trunk, Depth: part.first - 1}); r.at != before &&
+		!m.follows(r.at, part.first) {
 		*r = reading{Reader: Reader{Conversation: m.name}}
 		first = max(1, part.first-leadIn)
 	}
-	return store.Messages(ctx, tenant, timeline.Place{Trunk: part.trunk, Depth: part.last}, first, part.last, false, func(e *timeline.Entry) error {
-		said, says := r.Read(e)
-		if e.Place.Depth >= part.first {
-			said.Block, said.Content = blockAt(e.Place.Trunk, e.Place.Depth), e.Content
-			visit(&said, says)
-		}
-		r.at = e.Place
-		return nil
-	})
+	return store.Messages(ctx, tenant, timeline.Place{Trunk: part.trunk, Depth: part.last}, first, part.last, false,
+		func(e *timeline.Entry) error {
+			said, says := r.Read(e)
+			if e.Place.Depth >= part.first {
+				said.Block, said.Content = blockAt(e.Place.Trunk, e.Place.Depth), e.Content
+				visit(&said, says)
+			}
+			r.at = e.Place
+			return nil
+		})
 }
 
 // follows reports whether p is the place just before the given depth on the

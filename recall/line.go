@@ -66,7 +66,8 @@ func (s *Scope) bestByWords(sc *scores, o *RecallOptions) []int32 {
 	best := make([]int32, 0, linePassages)
 	for i, x := range sc.words {
 		full := len(best) == linePassages
-		if x <= 0 || full && x <= sc.words[best[linePassages-1]] || s.flags[i]&flagRemoved != 0 || s.excludes(o, int32(i)) {
+		if x <= 0 || full && x <= sc.words[best[linePassages-1]] || s.flags[i]&flagRemoved != 0 ||
+			s.excludes(o, int32(i)) {
 			continue
 		}
 		if full {

@@ -49,14 +49,16 @@ func (s *Scope) author(i int32, text string) (label, rest string) {
 	m := &s.messages[s.messageOf[i]]
 	label = s.label(m.speaker, s.origins[s.messageOf[i]].role, s.flags[i])
 	speaker := s.speaker(m)
-	if m.speaker != none || speaker == none || !s.told.alone(m.told) || s.flags[i]&(flagTool|flagGiven|flagMixed) != 0 || !isPerson(label) {
+	if m.speaker != none || speaker == none || !s.told.alone(m.told) ||
+		s.flags[i]&(flagTool|flagGiven|flagMixed) != 0 || !isPerson(label) {
 		return label, text
 	}
 	name := quote.Label(s.people.names[speaker])
 	if name == "" || quote.IsRole(name) {
 		return label, text
 	}
-	if at := speaking.FindStringSubmatchIndex(text); at != nil && text[at[4]:at[5]] == s.people.names[speaker] && (at[2] < 0 || s.dated(i)) {
+	if at := speaking.FindStringSubmatchIndex(text); at != nil && text[at[4]:at[5]] == s.people.names[speaker] &&
+		(at[2] < 0 || s.dated(i)) {
 		text = text[at[1]:]
 	}
 	return name, text
@@ -111,7 +113,8 @@ type begun struct {
 }
 
 func (s *Scope) packing(budget, top int) *packing {
-	return &packing{s: s, budget: budget, top: top, sessions: map[int32]bool{}, taken: map[uint64]bool{}, begun: map[int32]begun{}}
+	return &packing{s: s, budget: budget, top: top, sessions: map[int32]bool{}, taken: map[uint64]bool{},
+		begun: map[int32]begun{}}
 }
 
 // add takes a passage if it fits and no taken passage says the same. Of a long passage
@@ -153,7 +156,8 @@ func (p *packing) begin(i int32, left int) (begun, bool) {
 		return begun{}, false
 	}
 	m := p.s.messageOf[i]
-	b.cost = int32(p.s.count(quoted(p.s.label(p.s.messages[m].speaker, p.s.origins[m].role, p.s.flags[i]), b.text) + gap))
+	b.cost = int32(p.s.count(quoted(p.s.label(p.s.messages[m].speaker, p.s.origins[m].role, p.s.flags[i]),
+		b.text) + gap))
 	p.tight = int(b.cost) > left
 	return b, !p.tight
 }
@@ -199,7 +203,8 @@ func (p *packing) finish() (text string, tokens int, order []int32, texts []stri
 func (s *Scope) chronological(order []int32) {
 	slices.SortFunc(order, func(a, b int32) int {
 		ma, mb := s.messageOf[a], s.messageOf[b]
-		return cmp.Or(s.when(ma).Compare(s.when(mb)), cmp.Compare(s.messages[ma].session, s.messages[mb].session), cmp.Compare(a, b))
+		return cmp.Or(s.when(ma).Compare(s.when(mb)), cmp.Compare(s.messages[ma].session, s.messages[mb].session),
+			cmp.Compare(a, b))
 	})
 }
 
@@ -275,5 +280,6 @@ func (p *packing) datesIn(i int32, ss *session, text string) string {
 // goesOn reports whether passage b begins where the shown text of passage a ends.
 func (p *packing) goesOn(a, b int32) bool {
 	_, cut := p.begun[a]
-	return b == a+1 && p.s.messageOf[a] == p.s.messageOf[b] && p.s.flags[b]&flagTool == 0 && p.s.flags[a]&flagGiven == p.s.flags[b]&flagGiven && !cut
+	return b == a+1 && p.s.messageOf[a] == p.s.messageOf[b] && p.s.flags[b]&flagTool == 0 &&
+		p.s.flags[a]&flagGiven == p.s.flags[b]&flagGiven && !cut
 }

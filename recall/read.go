@@ -50,7 +50,8 @@ func (r *Reader) Chat(c *chat.Message) Message {
 		switch p.Kind {
 		case chat.Text, chat.Refusal:
 			text := p.Text.String()
-			if head := strings.TrimSpace(text); head != "" && !(c.Role == chat.User && strings.HasPrefix(head, "<system-reminder>")) {
+			if head := strings.TrimSpace(text); head != "" &&
+				!(c.Role == chat.User && strings.HasPrefix(head, "<system-reminder>")) {
 				said = append(said, text)
 			}
 		case chat.Document:
@@ -82,7 +83,8 @@ func (r *Reader) Chat(c *chat.Message) Message {
 }
 
 // mainArguments are the names of the arguments that describe a call best.
-var mainArguments = []string{"file_path", "path", "notebook_path", "command", "pattern", "query", "url", "file", "cmd", "description", "prompt"}
+var mainArguments = []string{"file_path", "path", "notebook_path", "command", "pattern", "query", "url", "file", "cmd",
+	"description", "prompt"}
 
 // callWords describes a call: briefly, and with all its arguments.
 func callWords(p *chat.Part) (what, all string) {
@@ -196,8 +198,10 @@ func excerpt(text string) string {
 
 // titleWords begin a line that names a part of a file.
 var titleWords = map[string]bool{
-	"func": true, "type": true, "class": true, "def": true, "fn": true, "pub": true, "impl": true, "interface": true, "struct": true, "enum": true, "export": true,
-	"const": true, "var": true, "let": true, "function": true, "async": true, "public": true, "private": true, "protected": true, "static": true, "module": true,
+	"func": true, "type": true, "class": true, "def": true, "fn": true, "pub": true, "impl": true, "interface": true,
+	"struct": true, "enum": true, "export": true,
+	"const": true, "var": true, "let": true, "function": true, "async": true, "public": true, "private": true,
+	"protected": true, "static": true, "module": true,
 	"package": true, "trait": true,
 }
 
@@ -223,7 +227,8 @@ func isTitle(line string) bool {
 
 // errorWords are the words of lines that report errors, by their first letter.
 var errorWords = [26][]string{
-	'd' - 'a': {"denied"}, 'e' - 'a': {"error", "exception"}, 'f' - 'a': {"fail", "fatal"}, 'n' - 'a': {"not found"}, 'p' - 'a': {"panic"}, 't' - 'a': {"traceback"},
+	'd' - 'a': {"denied"}, 'e' - 'a': {"error", "exception"}, 'f' - 'a': {"fail", "fatal"}, 'n' - 'a': {"not found"},
+	'p' - 'a': {"panic"}, 't' - 'a': {"traceback"},
 	'u' - 'a': {"undefined"},
 }
 

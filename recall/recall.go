@@ -225,7 +225,8 @@ func (s *Scope) excludes(o *RecallOptions, i int32) bool {
 
 // excludes reports whether messages of an origin must not be shown.
 func (o *RecallOptions) excludes(from *origin) bool {
-	if !o.Since.IsZero() && from.time.Before(o.Since) || !o.Until.IsZero() && (from.time.IsZero() || !from.time.Before(o.Until)) {
+	if !o.Since.IsZero() && from.time.Before(o.Since) ||
+		!o.Until.IsZero() && (from.time.IsZero() || !from.time.Before(o.Until)) {
 		return true
 	}
 	return o.Exclude != nil && o.Exclude(from.block)
@@ -298,7 +299,8 @@ func (r *Ranking) Pack(o RecallOptions) *Result {
 // directives packs the standing instructions, newest first.
 func (r *Ranking) directives(p *packing, limit int, allowed func(int32) bool) {
 	for _, i := range slices.Backward(r.s.instructions) {
-		if r.s.flags[i]&flagInstruction != 0 && !r.scores.dismissed[i] && allowed(i) && p.used+int(r.s.cost[i]) <= limit {
+		if r.s.flags[i]&flagInstruction != 0 && !r.scores.dismissed[i] && allowed(i) &&
+			p.used+int(r.s.cost[i]) <= limit {
 			p.add(i)
 		}
 	}
@@ -350,8 +352,9 @@ func (r *Ranking) passage(i int32, text string) Passage {
 	m, from := &s.messages[s.messageOf[i]], &s.origins[s.messageOf[i]]
 	out := Passage{
 		Block: from.block, Ref: from.ref, Role: roleOf(from.role, s.flags[i]), Tokens: int(s.cost[i]), Text: text,
-		Score: round(r.value(i)), Keyword: round(s.keyword(r.scores, i)), Dense: round(s.cosine(r.scores, i)), Prior: round(s.priorOf(r.scores, i)),
-		Part: int(i - m.first), Parts: int(m.count), Tool: s.flags[i]&flagTool != 0, Mixed: s.flags[i]&flagMixed != 0,
+		Score: round(r.value(i)), Keyword: round(s.keyword(r.scores, i)), Dense: round(s.cosine(r.scores, i)),
+		Prior: round(s.priorOf(r.scores, i)),
+		Part:  int(i - m.first), Parts: int(m.count), Tool: s.flags[i]&flagTool != 0, Mixed: s.flags[i]&flagMixed != 0,
 	}
 	if !from.time.IsZero() {
 		t := from.time.UTC()
@@ -411,7 +414,8 @@ func (s *Scope) Newest() *Ranking {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	n := s.texts.count()
-	r := &Ranking{s: s, mode: Keyword, n: n, byTime: true, scores: &scores{total: make([]float32, n), words: make([]float32, n), prior: prior{speaker: make([]float32, len(s.people.names))}}}
+	r := &Ranking{s: s, mode: Keyword, n: n, byTime: true, scores: &scores{total: make([]float32, n),
+		words: make([]float32, n), prior: prior{speaker: make([]float32, len(s.people.names))}}}
 	for i := range r.scores.total {
 		r.scores.total[i] = float32(i)
 	}

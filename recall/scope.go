@@ -109,7 +109,8 @@ type session struct {
 
 // NewScope returns an empty scope.
 func NewScope(o Options) *Scope {
-	s := &Scope{o: o, weights: DefaultWeights(), count: o.Count, queries: o.Model, byBlock: map[string]int32{}, open: map[string]int32{}, named: map[[2]string]int32{}, speakers: map[string][]int32{}}
+	s := &Scope{o: o, weights: DefaultWeights(), count: o.Count, queries: o.Model, byBlock: map[string]int32{},
+		open: map[string]int32{}, named: map[[2]string]int32{}, speakers: map[string][]int32{}}
 	if o.Weights != nil {
 		s.weights = *o.Weights
 	}
@@ -302,7 +303,8 @@ func (s *Scope) place(m *Message) (id, prev int32) {
 		}
 	} else if ok && m.Time.Sub(s.origins[last].time) < SessionGap {
 		prev = last
-		if id := s.messages[last].session; s.sessions[id].told && named || !s.sessions[id].told && s.sessions[id].dayOf(m.Time) {
+		if id := s.messages[last].session; s.sessions[id].told && named ||
+			!s.sessions[id].told && s.sessions[id].dayOf(m.Time) {
 			return id, prev
 		}
 	}

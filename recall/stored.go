@@ -142,21 +142,22 @@ func (l *Library) found(ctx context.Context, tenant string, v *view, q timeline.
 	var last timeline.Place
 	var reader *Reader
 	run := 0
-	err := l.store.(timeline.Passages).FindPassages(ctx, tenant, vectorFamily+l.o.Model.Name(), q, func(e *timeline.Entry) error {
-		if reader == nil || e.Place.Trunk != last.Trunk || e.Place.Depth != last.Depth+1 {
-			reader = &Reader{Conversation: owners[e.Place.Trunk].name}
-			run++
-		}
-		last = e.Place
-		said, ok := reader.Read(e)
-		if !ok {
-			return nil
-		}
-		// Messages of different runs are not beside one another.
-		said.Session = strconv.Itoa(run)
-		said.Block, said.Content = blockAt(e.Place.Trunk, e.Place.Depth), e.Content
-		return scope.Add(ctx, []Message{said})
-	})
+	err := l.store.(timeline.Passages).FindPassages(ctx, tenant, vectorFamily+l.o.Model.Name(), q,
+		func(e *timeline.Entry) error {
+			if reader == nil || e.Place.Trunk != last.Trunk || e.Place.Depth != last.Depth+1 {
+				reader = &Reader{Conversation: owners[e.Place.Trunk].name}
+				run++
+			}
+			last = e.Place
+			said, ok := reader.Read(e)
+			if !ok {
+				return nil
+			}
+			// Messages of different runs are not beside one another.
+			said.Session = strconv.Itoa(run)
+			said.Block, said.Content = blockAt(e.Place.Trunk, e.Place.Depth), e.Content
+			return scope.Add(ctx, []Message{said})
+		})
 	return scope, err
 }
 

@@ -45,7 +45,8 @@ const (
 
 // speaking matches the beginning of a line that names its speaker, perhaps after a date in
 // brackets.
-var speaking = regexp.MustCompile(`^(?:[\[(]([^\]\)\n]{6,48})[\])]\s{0,2})?(\p{Lu}[\pL'’.-]{0,23}(?: \p{Lu}[\pL'’.-]{0,23}){0,2}):[ \t]`)
+var speaking = regexp.MustCompile(
+	`^(?:[\[(]([^\]\)\n]{6,48})[\])]\s{0,2})?(\p{Lu}[\pL'’.-]{0,23}(?: \p{Lu}[\pL'’.-]{0,23}){0,2}):[ \t]`)
 
 // speakerOf returns the name at the beginning of a text, or "".
 func speakerOf(text string) string {
@@ -87,7 +88,8 @@ var layouts = []string{
 	"2 January 2006", "January 2 2006", "2 Jan 2006", "Jan 2 2006",
 	"2 January 2006 15:04", "January 2 2006 15:04", "2 Jan 2006 15:04", "Jan 2 2006 15:04",
 	"2 January 2006 3:04 pm", "January 2 2006 3:04 pm", "2 Jan 2006 3:04 pm", "Jan 2 2006 3:04 pm",
-	"3:04 pm 2 January 2006", "3:04 pm January 2 2006", "3:04 pm 2 Jan 2006", "15:04 2 January 2006", "15:04 January 2 2006",
+	"3:04 pm 2 January 2006", "3:04 pm January 2 2006", "3:04 pm 2 Jan 2006", "15:04 2 January 2006",
+	"15:04 January 2 2006",
 }
 
 var dateWords = regexp.MustCompile(`(?i)\b(?:on|at|mon|tue|wed|thu|fri|sat|sun)(?:day|sday|nesday|rsday|urday)?\b\.?`)

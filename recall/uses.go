@@ -32,7 +32,10 @@ func (r Reply) Uses(passage string) bool {
 // with a digit, in lower case.
 func significant(t string) map[string]bool {
 	words := map[string]bool{}
-	for w := range strings.FieldsFuncSeq(t, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+	for w := range strings.FieldsFuncSeq(t, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) &&
+			r != '_'
+	}) {
 		if utf8.RuneCountInString(w) >= 4 || strings.ContainsAny(w, "0123456789") {
 			words[strings.ToLower(w)] = true
 		}

@@ -62,7 +62,8 @@ func DefaultWeights() Weights {
 		Question: 5, Statement: 15, Remark: 4,
 		Lexical: [4]float32{.3, .5, .4, .3}, Dense: [4]float32{0, .1, .3, .1}, Edge: 1.5,
 		Knee: 64, Length: .5,
-		Speaker: .9, Date: 4, User: [5]float32{5, 0, 6, 3, 0}, Work: .6, Tool: 1, Told: 4, Repeat: 4, Conversation: 1, Instruction: 2, Preference: 1.5, Pins: .0625, Router: true,
+		Speaker: .9, Date: 4, User: [5]float32{5, 0, 6, 3, 0}, Work: .6, Tool: 1, Told: 4, Repeat: 4, Conversation: 1,
+		Instruction: 2, Preference: 1.5, Pins: .0625, Router: true,
 	}
 }
 

@@ -18,7 +18,8 @@ func Family(kind string) string {
 
 // CheckDerived returns an ErrInvalid if no store can keep the data.
 func CheckDerived(tenant, kind string, data []Derived) error {
-	if err := firstError(checkName("tenant", tenant), checkName("kind", kind), checkName("family of a kind", Family(kind))); err != nil {
+	if err := firstError(checkName("tenant", tenant), checkName("kind", kind),
+		checkName("family of a kind", Family(kind))); err != nil {
 		return err
 	}
 	for i := range data {

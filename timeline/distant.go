@@ -64,7 +64,8 @@ type GatheredTrunk struct {
 func (g *Gathered) way(to Place) (trunks []*GatheredTrunk, ok bool) {
 	for to.Trunk != 0 {
 		t := g.Trunks[to.Trunk]
-		if t == nil || to.Depth <= t.Origin.Depth || to.Depth > t.Origin.Depth+int64(len(t.Entries)) || len(trunks) > len(g.Trunks) {
+		if t == nil || to.Depth <= t.Origin.Depth || to.Depth > t.Origin.Depth+int64(len(t.Entries)) ||
+			len(trunks) > len(g.Trunks) {
 			return nil, false
 		}
 		trunks = append(trunks, t)

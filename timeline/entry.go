@@ -94,7 +94,8 @@ func (m *Message) chat() (chat.Message, error) {
 	case FormatLocomo:
 		out := said(m.Role, root.Get("speaker").Str(), root.Get("text").Raw())
 		if caption := root.Get("blip_caption"); caption.Kind() == rawjson.String {
-			out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: chat.Quote("(picture: " + caption.Str() + ")")})
+			out.Parts = append(out.Parts,
+				chat.Part{Kind: chat.Text, Text: chat.Quote("(picture: " + caption.Str() + ")")})
 		}
 		return out, nil
 	case FormatBeam:

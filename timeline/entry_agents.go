@@ -37,7 +37,8 @@ func CodexItem(line rawjson.Value) (item rawjson.Value, ok bool) {
 		return payload, line.Get("type").EqualStr("response_item")
 	}
 	switch line.Get("type").Str() {
-	case "message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call", "custom_tool_call_output", "web_search_call":
+	case "message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call",
+		"custom_tool_call_output", "web_search_call":
 		return line, true
 	}
 	return line, false
@@ -109,13 +110,15 @@ func claudeAIMessage(role string, message rawjson.Value) (chat.Message, error) {
 			if called = block.Get("id").Str(); called == "" { // earlier exports have none
 				called = message.Get("uuid").Str() + "/" + strconv.Itoa(len(out.Parts))
 			}
-			out.Parts = append(out.Parts, chat.Part{Kind: chat.Call, ID: called, Name: block.Get("name").Str(), Args: block.Get("input").Raw()})
+			out.Parts = append(out.Parts, chat.Part{Kind: chat.Call, ID: called, Name: block.Get("name").Str(),
+				Args: block.Get("input").Raw()})
 		case "tool_result":
 			id := block.Get("tool_use_id").Str()
 			if id == "" {
 				id = called
 			}
-			out.Parts = append(out.Parts, chat.Part{Kind: chat.Result, ID: id, Name: block.Get("name").Str(), IsError: block.Get("is_error").Bool(), Text: chat.Quote(texts(block.Get("content")))})
+			out.Parts = append(out.Parts, chat.Part{Kind: chat.Result, ID: id, Name: block.Get("name").Str(),
+				IsError: block.Get("is_error").Bool(), Text: chat.Quote(texts(block.Get("content")))})
 		}
 	}
 	if len(out.Parts) == 0 {
@@ -168,8 +171,10 @@ func geminiMessage(role string, message rawjson.Value) (chat.Message, error) {
 		calls = append(calls, chat.Part{Kind: chat.Call, ID: id, Name: name, Args: call.Get("args").Raw()})
 		for r := range googleParts(call.Get("result")) {
 			// The results of parallel calls may be in the list of each of them.
-			if response := r.Get("functionResponse"); response.Exists() && (!response.Has("id") || response.Get("id").EqualStr(id)) {
-				calls = append(calls, geminiResult(id, name, response.Get("response"), call.Get("status").EqualStr("error")))
+			if response := r.Get("functionResponse"); response.Exists() && (!response.Has("id") ||
+				response.Get("id").EqualStr(id)) {
+				calls = append(calls, geminiResult(id, name, response.Get("response"),
+					call.Get("status").EqualStr("error")))
 			}
 		}
 	}
@@ -178,7 +183,8 @@ func geminiMessage(role string, message rawjson.Value) (chat.Message, error) {
 	}
 	for part := range googleParts(message.Get("content")) {
 		call := part.Get("functionCall")
-		if called[[2]string{call.Get("id").Str(), call.Get("name").Str()}] && call.Exists() || part.Get("thought").Bool() && message.Get("thoughts").Exists() {
+		if called[[2]string{call.Get("id").Str(), call.Get("name").Str()}] && call.Exists() ||
+			part.Get("thought").Bool() && message.Get("thoughts").Exists() {
 			continue
 		}
 		if p, ok := googlePart(part); ok {
@@ -212,9 +218,11 @@ func googlePart(part rawjson.Value) (chat.Part, bool) {
 	case part.Get("text").Kind() == rawjson.String:
 		return chat.Part{Kind: chat.Text, Text: part.Get("text").Raw()}, true
 	case call.Exists():
-		return chat.Part{Kind: chat.Call, ID: call.Get("id").Str(), Name: call.Get("name").Str(), Args: call.Get("args").Raw()}, true
+		return chat.Part{Kind: chat.Call, ID: call.Get("id").Str(), Name: call.Get("name").Str(),
+			Args: call.Get("args").Raw()}, true
 	case response.Exists():
-		return geminiResult(response.Get("id").Str(), response.Get("name").Str(), response.Get("response"), response.Get("response").Has("error")), true
+		return geminiResult(response.Get("id").Str(), response.Get("name").Str(), response.Get("response"),
+			response.Get("response").Has("error")), true
 	case part.Has("inlineData"):
 		data := part.Get("inlineData")
 		return mediaPart(data.Get("mimeType").Str(), &chat.Media{Data: []byte(data.Get("data").Str())}), true
@@ -274,18 +282,21 @@ func openCodeMessage(role string, message rawjson.Value) (chat.Message, error) {
 			if _, data, ok := strings.Cut(url, ";base64,"); ok && strings.HasPrefix(mime, "image/") {
 				out.Parts = append(out.Parts, mediaPart(mime, &chat.Media{Data: []byte(data)}))
 			} else {
-				out.Parts = append(out.Parts, chat.Part{Kind: chat.Text, Text: chat.Quote("(" + part.Get("filename").Str() + ")")})
+				out.Parts = append(out.Parts,
+					chat.Part{Kind: chat.Text, Text: chat.Quote("(" + part.Get("filename").Str() + ")")})
 			}
 		case "tool":
 			id, name, state := part.Get("callID").Str(), part.Get("tool").Str(), part.Get("state")
-			out.Parts = append(out.Parts, chat.Part{Kind: chat.Call, ID: id, Name: name, Args: state.Get("input").Raw()})
+			out.Parts = append(out.Parts,
+				chat.Part{Kind: chat.Call, ID: id, Name: name, Args: state.Get("input").Raw()})
 			if state.Has("output") || state.Has("error") {
 				failed := state.Get("status").EqualStr("error")
 				text := state.Get("output").Str()
 				if failed {
 					text = state.Get("error").Str()
 				}
-				out.Parts = append(out.Parts, chat.Part{Kind: chat.Result, ID: id, Name: name, IsError: failed, Text: chat.Quote(text)})
+				out.Parts = append(out.Parts, chat.Part{Kind: chat.Result, ID: id, Name: name, IsError: failed,
+					Text: chat.Quote(text)})
 			}
 		}
 	}
@@ -309,7 +320,8 @@ func clineMessage(role string, message rawjson.Value) (chat.Message, error) {
 		case "thinking":
 			p = chat.Part{Kind: chat.Thinking, Text: chat.Quote(block.Get("thinking").Str())}
 		case "file":
-			p = chat.Part{Kind: chat.Text, Text: chat.Quote("(" + block.Get("path").Str() + ")\n" + block.Get("content").Str())}
+			p = chat.Part{Kind: chat.Text,
+				Text: chat.Quote("(" + block.Get("path").Str() + ")\n" + block.Get("content").Str())}
 		case "image":
 			data := block
 			if source := block.Get("source"); source.Exists() {
@@ -322,7 +334,8 @@ func clineMessage(role string, message rawjson.Value) (chat.Message, error) {
 			p = mediaPart(mime, &chat.Media{Data: []byte(data.Get("data").Str())})
 			p.Kind = chat.Image
 		case "tool_use":
-			p = chat.Part{Kind: chat.Call, ID: block.Get("id").Str(), Name: block.Get("name").Str(), Args: block.Get("input").Raw()}
+			p = chat.Part{Kind: chat.Call, ID: block.Get("id").Str(), Name: block.Get("name").Str(),
+				Args: block.Get("input").Raw()}
 		case "tool_result":
 			content := block.Get("content")
 			text := texts(content)
@@ -333,7 +346,8 @@ func clineMessage(role string, message rawjson.Value) (chat.Message, error) {
 			for e := range content.Elems() { // of several files or commands
 				failed = failed || e.Get("success").Kind() == rawjson.Bool && !e.Get("success").Bool()
 			}
-			p = chat.Part{Kind: chat.Result, ID: block.Get("tool_use_id").Str(), Name: block.Get("name").Str(), IsError: failed, Text: chat.Quote(text)}
+			p = chat.Part{Kind: chat.Result, ID: block.Get("tool_use_id").Str(), Name: block.Get("name").Str(),
+				IsError: failed, Text: chat.Quote(text)}
 		default:
 			p = chat.Part{Kind: chat.Unknown, Type: kind}
 		}
@@ -375,7 +389,8 @@ func aiderMessage(role string, raw []byte) (chat.Message, error) {
 	lines := strings.Split(strings.ToValidUTF8(string(raw), "\ufffd"), "\n")
 	if role == string(chat.User) {
 		for i, line := range lines {
-			lines[i] = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(strings.TrimRight(line, "\r"), "  "), "####"), " ")
+			lines[i] = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(strings.TrimRight(line, "\r"), "  "),
+				"####"), " ")
 		}
 	}
 	text := strings.TrimSpace(strings.Join(lines, "\n"))

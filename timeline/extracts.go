@@ -33,7 +33,8 @@ func CheckExtracts(tenant, kind string, extracts []Extract) error {
 	for i := range extracts {
 		x := &extracts[i]
 		if n := x.Span.Last - x.Span.First + 1; x.Span.First < 1 || n < 1 || n != int64(len(x.Contents)) {
-			return fmt.Errorf("%w: an extract of messages %d to %d with %d contents", ErrInvalid, x.Span.First, x.Span.Last, len(x.Contents))
+			return fmt.Errorf("%w: an extract of messages %d to %d with %d contents", ErrInvalid, x.Span.First,
+				x.Span.Last, len(x.Contents))
 		}
 		if err := checkSize(x.Data); err != nil {
 			return err

@@ -294,7 +294,8 @@ func (w *identifier) media(p *chat.Part) {
 	w.literal(m.Text)
 	if p.Kind == chat.Document && w.doc.Reset(p.Raw, rawjson.Limits{}) == nil {
 		root := w.doc.Root()
-		for _, v := range []rawjson.Value{root.Get("title"), root.Get("context"), root.Get("filename"), root.Get("file").Get("filename")} {
+		for _, v := range []rawjson.Value{root.Get("title"), root.Get("context"), root.Get("filename"),
+			root.Get("file").Get("filename")} {
 			w.literal(v.Raw())
 		}
 	}

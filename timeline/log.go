@@ -82,14 +82,16 @@ func (a *Appended) Place(depth int64) Place { return placeAt(a.Way, depth) }
 // Everything else in extra (records, contents, labels, the time, Stay) is applied in
 // the same transaction; Append sets its conversation, place, messages and expected
 // revision. If the whole history is known and extra does nothing, nothing changes.
-func (l *Log) Append(ctx context.Context, tenant, conversation string, messages []Resent, identity func(i int) Hash, extra Change) (Appended, error) {
+func (l *Log) Append(ctx context.Context, tenant, conversation string, messages []Resent, identity func(i int) Hash,
+	extra Change) (Appended, error) {
 	return l.AppendAfter(ctx, tenant, conversation, nil, messages, identity, extra)
 }
 
 // AppendAfter is Append for a client that sends only the tail of a history. before
 // identifies the messages that precede it; if the history does not contain them,
 // AppendAfter returns ErrNoPlace.
-func (l *Log) AppendAfter(ctx context.Context, tenant, conversation string, before []Hash, messages []Resent, identity func(i int) Hash, extra Change) (Appended, error) {
+func (l *Log) AppendAfter(ctx context.Context, tenant, conversation string, before []Hash, messages []Resent,
+	identity func(i int) Hash, extra Change) (Appended, error) {
 	a := appending{log: l, before: before, messages: messages, identity: identity, extra: extra}
 	return a.run(ctx, sessionKey{tenant, conversation}, a.try)
 }
@@ -100,9 +102,11 @@ func (l *Log) AppendAfter(ctx context.Context, tenant, conversation string, befo
 // are one change: the places given to then are valid in records of that change only. If
 // other writers keep adding forms of the request's messages, AppendThen makes two changes,
 // one after the other. then may be called more than once.
-func (l *Log) AppendThen(ctx context.Context, tenant, conversation string, before []Hash, messages []Resent, first int, identity func(i int) Hash, extra Change, then func(*Appended) (Change, error)) (Appended, error) {
+func (l *Log) AppendThen(ctx context.Context, tenant, conversation string, before []Hash, messages []Resent, first int,
+	identity func(i int) Hash, extra Change, then func(*Appended) (Change, error)) (Appended, error) {
 	a := appending{log: l, before: before, messages: messages, identity: identity, extra: extra}
-	result, err := a.run(ctx, sessionKey{tenant, conversation}, func(ctx context.Context) (Appended, error) { return a.tryTogether(ctx, first, then) })
+	result, err := a.run(ctx, sessionKey{tenant, conversation},
+		func(ctx context.Context) (Appended, error) { return a.tryTogether(ctx, first, then) })
 	if !errors.Is(err, ErrForms) {
 		return result, err
 	}
@@ -121,7 +125,8 @@ func (l *Log) AppendThen(ctx context.Context, tenant, conversation string, befor
 	for i := range first {
 		before = append(before, identity(i))
 	}
-	last, err := l.AppendAfter(ctx, tenant, conversation, before, messages[first:], func(i int) Hash { return identity(first + i) }, rest)
+	last, err := l.AppendAfter(ctx, tenant, conversation, before, messages[first:],
+		func(i int) Hash { return identity(first + i) }, rest)
 	if err != nil {
 		return Appended{}, err
 	}
@@ -170,7 +175,8 @@ func (l *Log) Know(ctx context.Context, from *Snapshot) {
 }
 
 // run calls try until no other writer interferes.
-func (a *appending) run(ctx context.Context, k sessionKey, try func(context.Context) (Appended, error)) (Appended, error) {
+func (a *appending) run(ctx context.Context, k sessionKey,
+	try func(context.Context) (Appended, error)) (Appended, error) {
 	hashes := hashBuffers.Get().(*[]Hash)
 	defer hashBuffers.Put(hashes)
 	*hashes = slices.Grow((*hashes)[:0], len(a.messages))[:len(a.messages)]
@@ -279,7 +285,8 @@ func (a *appending) try(ctx context.Context) (Appended, error) {
 
 // tryTogether is try for AppendThen. Where the store has messages in forms that the log
 // does not know, it tries once more with those.
-func (a *appending) tryTogether(ctx context.Context, first int, then func(*Appended) (Change, error)) (Appended, error) {
+func (a *appending) tryTogether(ctx context.Context, first int,
+	then func(*Appended) (Change, error)) (Appended, error) {
 	for again := false; ; again = true {
 		p, known, err := a.find(ctx)
 		if err != nil {
@@ -318,7 +325,8 @@ func (a *appending) together(p *path, known, end int, then func(*Appended) (Chan
 // of new messages are AtDepth.
 func (a *appending) foresee(p *path, known, end int) Appended {
 	known = min(known, end)
-	r := Appended{Head: a.head, Revision: a.revision, Updated: a.updated, Known: known, New: end - known, Way: wayTo(p.way, int64(known))}
+	r := Appended{Head: a.head, Revision: a.revision, Updated: a.updated, Known: known, New: end - known,
+		Way: wayTo(p.way, int64(known))}
 	if r.New > 0 {
 		r.Way = append(r.Way, AtDepth(int64(end)))
 	}
@@ -349,7 +357,8 @@ func (a *appending) find(ctx context.Context) (*path, int, error) {
 // ones are on p.
 func (a *appending) apply(ctx context.Context, p *path, known int, c Change) (Appended, error) {
 	from := p.shown(known)
-	c.Conversation, c.Expect, c.ExpectCreated, c.Stay = a.key.conversation, &a.revision, a.created, c.Stay || len(a.messages) == 0
+	c.Conversation, c.Expect, c.ExpectCreated, c.Stay = a.key.conversation, &a.revision, a.created, c.Stay ||
+		len(a.messages) == 0
 	c.At, c.Messages = p.place(int64(from)), nil
 	if n := a.total() - from; n > 0 {
 		c.Messages = make([]Message, n)
@@ -408,7 +417,8 @@ func (a *appending) unchanged(ctx context.Context, p *path, known int) (Appended
 	if errors.Is(err, ErrNoConversation) && a.revision == 0 {
 		return Appended{}, nil
 	}
-	if errors.Is(err, ErrNoConversation) || err == nil && (now.Revision != a.revision || !now.Created.Equal(a.created)) {
+	if errors.Is(err, ErrNoConversation) ||
+		err == nil && (now.Revision != a.revision || !now.Created.Equal(a.created)) {
 		return Appended{}, ErrChanged
 	}
 	if err != nil {

@@ -316,14 +316,15 @@ func (a *appending) learn(ctx context.Context, p *path, from, to int) error {
 	if from >= to {
 		return nil
 	}
-	return a.log.store.Messages(ctx, a.key.tenant, p.place(int64(to)), int64(from)+1, int64(to), true, func(e *Entry) error {
-		i := int(e.Place.Depth) - 1
-		p.know(i, e)
-		s := &p.steps[i]
-		s.sum, s.hash = a.sum(i), a.hash(i)
-		s.form = int32(max(0, slices.Index(p.forms[i], s.hash)))
-		return nil
-	})
+	return a.log.store.Messages(ctx, a.key.tenant, p.place(int64(to)), int64(from)+1, int64(to), true,
+		func(e *Entry) error {
+			i := int(e.Place.Depth) - 1
+			p.know(i, e)
+			s := &p.steps[i]
+			s.sum, s.hash = a.sum(i), a.hash(i)
+			s.form = int32(max(0, slices.Index(p.forms[i], s.hash)))
+			return nil
+		})
 }
 
 // know stores the forms of a message that has several.

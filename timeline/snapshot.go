@@ -87,7 +87,8 @@ func (s *Snapshot) Apply(ctx context.Context, tenant string, c Change) (Applied,
 	defer s.mu.Unlock()
 	s.found, s.none = nil, nil
 	if err == nil && !c.ExpectCreated.IsZero() {
-		s.latest = Conversation{Name: c.Conversation, Head: applied.Head, Revision: applied.Revision, Created: Micro(c.ExpectCreated), Updated: Micro(c.Now)}
+		s.latest = Conversation{Name: c.Conversation, Head: applied.Head, Revision: applied.Revision,
+			Created: Micro(c.ExpectCreated), Updated: Micro(c.Now)}
 	}
 	return applied, err
 }
@@ -190,7 +191,8 @@ func (s *Snapshot) Content(ctx context.Context, tenant string, h Hash) ([]byte, 
 }
 
 // Messages implements Store.
-func (s *Snapshot) Messages(ctx context.Context, tenant string, to Place, first, last int64, hashes bool, visit func(*Entry) error) error {
+func (s *Snapshot) Messages(ctx context.Context, tenant string, to Place, first, last int64, hashes bool,
+	visit func(*Entry) error) error {
 	s.mu.Lock()
 	g := s.trunks
 	s.mu.Unlock()

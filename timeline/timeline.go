@@ -300,7 +300,8 @@ type Store interface {
 	// place that does not exist it returns ErrNoPlace. The entry and everything it
 	// refers to are valid only during the visit, and visit must not call the store.
 	// If hashes is true, Raw is nil and is not read.
-	Messages(ctx context.Context, tenant string, to Place, first, last int64, hashes bool, visit func(*Entry) error) error
+	Messages(ctx context.Context, tenant string, to Place, first, last int64, hashes bool,
+		visit func(*Entry) error) error
 	// Under returns the place of the message with the given identity directly after
 	// at, or false if there is none. If at does not exist, it returns ErrNoPlace.
 	Under(ctx context.Context, tenant string, at Place, identity Hash) (Place, bool, error)
@@ -321,7 +322,8 @@ type Store interface {
 	// Derived visits the derived data of contents, of one kind and in any order, and
 	// stops at the first error of visit, which it returns. data is valid only during
 	// the visit, and visit must not call the store.
-	Derived(ctx context.Context, tenant, kind string, contents []Hash, visit func(content Hash, data []byte) error) error
+	Derived(ctx context.Context, tenant, kind string, contents []Hash,
+		visit func(content Hash, data []byte) error) error
 
 	// Delete removes a conversation with its records, the messages that no other
 	// conversation has used or passed, and all contents that nothing refers to any

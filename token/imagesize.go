@@ -11,7 +11,8 @@ import (
 // whatever the data claims. ok is false for corrupt, truncated or unknown
 // data.
 func imageSize(data []byte) (w, h int, ok bool) {
-	if n := min(len(data), escapedPrefix); bytes.IndexByte(data[:n], '\\') >= 0 || bytes.IndexByte(data[:n], '\n') >= 0 {
+	if n := min(len(data), escapedPrefix); bytes.IndexByte(data[:n], '\\') >= 0 ||
+		bytes.IndexByte(data[:n], '\n') >= 0 {
 		data = unescape(data[:n])
 	}
 	r := b64(data)
@@ -45,7 +46,8 @@ func webpSize(b []byte) (int, int, bool) {
 		if b[23] != 0x9d || b[24] != 0x01 || b[25] != 0x2a {
 			return 0, 0, false
 		}
-		return size(uint32(binary.LittleEndian.Uint16(b[26:])&0x3fff), uint32(binary.LittleEndian.Uint16(b[28:])&0x3fff))
+		return size(uint32(binary.LittleEndian.Uint16(b[26:])&0x3fff),
+			uint32(binary.LittleEndian.Uint16(b[28:])&0x3fff))
 	case "VP8L": // lossless: signature, then 14 bits each, less one
 		if b[20] != 0x2f {
 			return 0, 0, false

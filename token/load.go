@@ -101,7 +101,8 @@ func (ms *Models) merge(data []byte) (*Models, error) {
 		var head entryHead
 		// Other faults are found and named below.
 		if _ = json.Unmarshal(raw, &head); head.ID == "" {
-			return nil, &ModelError{Model: fmt.Sprintf("#%d", i+1), Field: "id", Err: errors.New("must be a non-empty string")}
+			return nil, &ModelError{Model: fmt.Sprintf("#%d", i+1), Field: "id",
+				Err: errors.New("must be a non-empty string")}
 		}
 		at := slices.IndexFunc(out.entries, func(m Model) bool { return m.ID == head.ID })
 		m, err := out.start(head.ID, head.Like, at)
@@ -209,7 +210,8 @@ func (ms *Models) index() error {
 				if j == 0 {
 					field = "id"
 				}
-				return &ModelError{Model: m.ID, Field: field, Err: fmt.Errorf("%q is also a name of %q", name, ms.entries[other].ID)}
+				return &ModelError{Model: m.ID, Field: field,
+					Err: fmt.Errorf("%q is also a name of %q", name, ms.entries[other].ID)}
 			}
 			ms.names[key] = i
 		}

@@ -104,7 +104,8 @@ func (m Model) clone() Model {
 
 // snapshot matches what may follow a model's name without making it another
 // model: dates in the vendors' forms, revisions, and words for "the newest".
-var snapshot = regexp.MustCompile(`^(-(\d{8}|\d{6}|\d{4}(-\d{2}-\d{2})?|\d{2}-\d{2,4}|\d{3}|v\d+|latest|preview|exp|beta|instruct))+$`)
+var snapshot = regexp.MustCompile(
+	`^(-(\d{8}|\d{6}|\d{4}(-\d{2}-\d{2})?|\d{2}-\d{2,4}|\d{3}|v\d+|latest|preview|exp|beta|instruct))+$`)
 
 // version matches what makes a name that of another version (qwen3 and
 // qwen3.5), dashed the same with a dash: a separate number, not a size such as

@@ -169,10 +169,12 @@ func (w *remainder) known(key string, v rawjson.Value) bool {
 	case rawjson.Number:
 		return len(lit) <= quietWord
 	case rawjson.String:
-		if len(lit) <= 2 || isID(key) || len(lit) <= quietWord && quietKey(key) || len(lit) <= quietURL && strings.HasSuffix(key, "url") {
+		if len(lit) <= 2 || isID(key) || len(lit) <= quietWord && quietKey(key) ||
+			len(lit) <= quietURL && strings.HasSuffix(key, "url") {
 			return true
 		}
-		if key == "name" && v.EqualStr(w.name) || bytes.Equal(lit, w.text) || bytes.Equal(lit, w.args) || w.holds(key, v) {
+		if key == "name" && v.EqualStr(w.name) || bytes.Equal(lit, w.text) || bytes.Equal(lit, w.args) ||
+			w.holds(key, v) {
 			return true
 		}
 		if key == w.picture && key != "" {
@@ -211,7 +213,8 @@ func (w *remainder) holds(key string, v rawjson.Value) bool {
 	}
 	lit := v.Raw()
 	in := lit[1 : len(lit)-1]
-	if len(m.Data) > 0 && (bytes.Equal(in, m.Data) || bytes.HasPrefix(in, []byte("data:")) && bytes.HasSuffix(in, m.Data)) {
+	if len(m.Data) > 0 && (bytes.Equal(in, m.Data) ||
+		bytes.HasPrefix(in, []byte("data:")) && bytes.HasSuffix(in, m.Data)) {
 		return true
 	}
 	return bytes.Equal(lit, m.Text) || key == "file_data" && v.EqualStr(m.URL)

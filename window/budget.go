@@ -196,7 +196,8 @@ func (t Thresholds) For(p Profile) (percent float64, warning string) {
 	case !ok || own == -1:
 		return global, warning
 	case !number.Within(own, low, high):
-		return global, fmt.Sprintf("threshold %g%% of profile %q is outside %g…%g: %g%% is used", own, p.Name, low, high, global)
+		return global, fmt.Sprintf("threshold %g%% of profile %q is outside %g…%g: %g%% is used", own, p.Name, low,
+			high, global)
 	}
 	return own, warning
 }

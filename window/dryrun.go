@@ -12,10 +12,12 @@ func init() { dryrun.Policy = dryRun }
 // dryRun implements dryrun.Policy.
 func dryRun(ctx context.Context, in dryrun.Input) (out dryrun.Output, err error) {
 	o := Options{
-		Policy: in.Policy, Mode: Mode(in.Mode), Budget: in.Budget, Low: in.Low, MaxItems: in.MaxItems, Fraction: in.Fraction,
+		Policy: in.Policy, Mode: Mode(in.Mode), Budget: in.Budget, Low: in.Low, MaxItems: in.MaxItems,
+		Fraction:    in.Fraction,
 		KeepResults: in.KeepResults, KeepTools: in.KeepTools, ClearInputs: in.ClearInputs, Condenser: in.Condenser,
 	}
-	d, err := decideCounted(ctx, counted(in.Messages, in.Rules, in.Tokens, 0, in.Count), o, Trigger{Over: in.Over, Condense: in.Condense})
+	d, err := decideCounted(ctx, counted(in.Messages, in.Rules, in.Tokens, 0, in.Count), o,
+		Trigger{Over: in.Over, Condense: in.Condense})
 	if err != nil {
 		return out, err
 	}

@@ -314,7 +314,8 @@ func newFitting(r *Request, o Options) (*fitting, error) {
 	f := &fitting{request: r, policy: cmp.Or(o.Policy, profile.Policy, "ladder")}
 	counted := r.Counter.Sum(r.Sizes)
 	budget, err := BudgetOf(Bounds{
-		Model: o.lookup(&r.Request), Window: o.Window, Output: max(r.MaxOutput, r.ThinkingBudget), Reserve: o.Reserve, Margin: o.Margin,
+		Model: o.lookup(&r.Request), Window: o.Window, Output: max(r.MaxOutput, r.ThinkingBudget), Reserve: o.Reserve,
+		Margin: o.Margin,
 		Budget: o.Budget, Profile: profile, Thresholds: o.Thresholds, Fixed: Fixed(r.Messages, counted),
 	})
 	if err != nil {
@@ -353,7 +354,8 @@ func newFitting(r *Request, o Options) (*fitting, error) {
 		f.warnings = append(f.warnings, warning)
 	}
 	f.settings.Trigger = WouldManage(f.history.Total(), budget, threshold, f.policy == "condense")
-	if items, most := f.history.items(), itemLimit(f.policy, o.MaxItems); most > 0 && items > most && (o.Policy != "" || o.MaxItems > 0) {
+	if items, most := f.history.items(), itemLimit(f.policy, o.MaxItems); most > 0 && items > most && (o.Policy != "" ||
+		o.MaxItems > 0) {
 		f.settings.Trigger.Over = true
 		f.settings.Trigger.Reason = fmt.Sprintf("%d messages are over the %d allowed", items, most)
 	}
@@ -430,7 +432,8 @@ func (o *Options) check(messages int) error {
 	for _, v := range []struct {
 		name string
 		n    int
-	}{{"budget", o.Budget}, {"wish", o.Wish}, {"low mark", o.Low}, {"window", o.Window}, {"reserve", o.Reserve}, {"number of items", o.MaxItems}, {"number of recent messages", o.KeepRecent}} {
+	}{{"budget", o.Budget}, {"wish", o.Wish}, {"low mark", o.Low}, {"window", o.Window}, {"reserve", o.Reserve},
+		{"number of items", o.MaxItems}, {"number of recent messages", o.KeepRecent}} {
 		if v.n < 0 {
 			return fmt.Errorf("a %s of %d: it must be 0 or more", v.name, v.n)
 		}
@@ -445,7 +448,8 @@ func (o *Options) check(messages int) error {
 		return err
 	}
 	if o.Policy != "" && policies[o.Policy] == nil {
-		return fmt.Errorf("unknown policy %q: use one of %s, or trajectory for a trajectory", o.Policy, strings.Join(Policies(), ", "))
+		return fmt.Errorf("unknown policy %q: use one of %s, or trajectory for a trajectory", o.Policy,
+			strings.Join(Policies(), ", "))
 	}
 	switch o.Mode {
 	case "", Soft, Hard, Recovery:

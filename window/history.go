@@ -108,7 +108,8 @@ func (h *History) withText(message, part int, text string) int {
 		return h.Count(text)
 	}
 	p := &h.Messages[message].Parts[part]
-	return h.counter.Part(&chat.Part{Kind: p.Kind, Type: p.Type, ID: p.ID, Name: p.Name, IsError: p.IsError, Text: chat.Quote(text)}).Tokens
+	return h.counter.Part(&chat.Part{Kind: p.Kind, Type: p.Type, ID: p.ID, Name: p.Name, IsError: p.IsError,
+		Text: chat.Quote(text)}).Tokens
 }
 
 // withoutArguments returns the size that a call would have without its arguments.
@@ -117,7 +118,8 @@ func (h *History) withoutArguments(message, part int) int {
 		return h.Count(noArguments)
 	}
 	p := &h.Messages[message].Parts[part]
-	return h.counter.Part(&chat.Part{Kind: p.Kind, Type: p.Type, ID: p.ID, Name: p.Name, Args: []byte(noArguments)}).Tokens
+	return h.counter.Part(&chat.Part{Kind: p.Kind, Type: p.Type, ID: p.ID, Name: p.Name,
+		Args: []byte(noArguments)}).Tokens
 }
 
 // exchangeTokens returns the size of a whole exchange.

@@ -70,7 +70,8 @@ type Plan struct {
 // trajectory. A plan that continues an earlier one, as views make them, also lists the
 // verdicts of that one; its Action is what it did itself.
 func NewPlan(policy, model string, budget, low int) *Plan {
-	return &Plan{Policy: policy, Mode: Hard, Model: model, Budget: budget, Low: low, Action: "none", Blocks: []Block{}, Inserted: []Insertion{}}
+	return &Plan{Policy: policy, Mode: Hard, Model: model, Budget: budget, Low: low, Action: "none", Blocks: []Block{},
+		Inserted: []Insertion{}}
 }
 
 // Judge adds the verdict on a message and raises Action accordingly. Lost is all of a message

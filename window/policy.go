@@ -74,7 +74,8 @@ func decide(ctx context.Context, h *History, name string, s settings) (*draft, e
 	}
 	run, ok := policies[name]
 	if !ok {
-		return nil, fmt.Errorf("unknown policy %q: use one of %s, or trajectory for a trajectory", name, strings.Join(Policies(), ", "))
+		return nil, fmt.Errorf("unknown policy %q: use one of %s, or trajectory for a trajectory", name,
+			strings.Join(Policies(), ", "))
 	}
 	before := h.Total()
 	d := newDraft(h)
@@ -84,7 +85,9 @@ func decide(ctx context.Context, h *History, name string, s settings) (*draft, e
 	if s.Mode == Recovery {
 		for _, x := range h.Cuts.Exchanges {
 			if x.Fixed != "" && x.Broken != "" {
-				return nil, fmt.Errorf("%w: message %d must stay and is broken as it came (%s): no cut makes this request acceptable", ErrCannotFit, x.Start, x.Broken)
+				return nil, fmt.Errorf(
+					"%w: message %d must stay and is broken as it came (%s): no cut makes this request acceptable",
+					ErrCannotFit, x.Start, x.Broken)
 			}
 		}
 		s = s.recovering(before)
@@ -129,7 +132,8 @@ func fitWithin(d *draft, s *settings) error {
 	if large {
 		// What must stay is too large by itself. Leave a quarter of the room
 		// for the rest, unless the newest words could then not stay whole.
-		d.elideBeside(func(d *draft) int { return d.core() - s.Budget*3/4 }, func(d *draft) bool { return d.core()+d.leastMarker() <= s.Budget })
+		d.elideBeside(func(d *draft) int { return d.core() - s.Budget*3/4 },
+			func(d *draft) bool { return d.core()+d.leastMarker() <= s.Budget })
 	}
 	for protected := d.top(); protected >= pinned; protected-- {
 		evictTo(d, s.Budget-markerRoom, protected)
@@ -142,7 +146,8 @@ func fitWithin(d *draft, s *settings) error {
 	}
 	d.mark(s.Budget)
 	if d.tokens() > s.Budget {
-		d.elideBeside(func(d *draft) int { return d.tokens() - s.Budget }, func(d *draft) bool { return d.tokens() <= s.Budget })
+		d.elideBeside(func(d *draft) int { return d.tokens() - s.Budget },
+			func(d *draft) bool { return d.tokens() <= s.Budget })
 	}
 	d.relax(s.Budget-d.tokens(), elidedLarge)
 	if over := d.tokens() - s.Budget; over > 0 {
@@ -239,7 +244,8 @@ func evictTo(d *draft, target, protected int) {
 		if !d.keep[e] || x.Fixed != "" {
 			continue
 		}
-		if protected >= pinned && d.h.pinnedExchange(e) || protected >= firstAndPinned && first >= x.Start && first < x.End {
+		if protected >= pinned && d.h.pinnedExchange(e) ||
+			protected >= firstAndPinned && first >= x.Start && first < x.End {
 			continue
 		}
 		if protected >= wordsToo && (d.words[e] || d.brief != nil && d.brief[e]) {
@@ -247,7 +253,8 @@ func evictTo(d *draft, target, protected int) {
 		}
 		order = append(order, e)
 	}
-	evictInOrder(d, order, target, [...]string{"pinned, but nothing else was left", "the first turn, to make room", "oldest", "oldest"}[protected])
+	evictInOrder(d, order, target, [...]string{"pinned, but nothing else was left", "the first turn, to make room",
+		"oldest", "oldest"}[protected])
 }
 
 // evictInOrder drops as few of the exchanges as bring the draft within the
@@ -410,7 +417,8 @@ const (
 // elidable reports whether a part's text can be shortened in place.
 func elidable(p *chat.Part) bool {
 	return p.Kind == chat.Text && !p.Text.Empty() && !inserted(*p) ||
-		p.Kind == chat.Result && replaceable(p) && !slices.ContainsFunc(p.Parts, func(q chat.Part) bool { return q.Kind == chat.Catalog })
+		p.Kind == chat.Result && replaceable(p) &&
+			!slices.ContainsFunc(p.Parts, func(q chat.Part) bool { return q.Kind == chat.Catalog })
 }
 
 // partText returns the words of a text or a result.

@@ -72,7 +72,8 @@ func (d *draft) summarise(ctx context.Context, s *settings) error {
 		c = condense.Extractive{}
 	}
 	message, part, previous := d.earlier()
-	out, err := condense.Run(ctx, c, condense.Input{Messages: span, Previous: previous, Max: s.summaryMax(), Count: h.Count, Tool: h.recallTool, Omit: s.Omit})
+	out, err := condense.Run(ctx, c, condense.Input{Messages: span, Previous: previous, Max: s.summaryMax(),
+		Count: h.Count, Tool: h.recallTool, Omit: s.Omit})
 	d.pay(out, err)
 	if err != nil {
 		return err
@@ -108,4 +109,5 @@ func directives(m *chat.Message) string {
 	return b.String()
 }
 
-var directive = regexp.MustCompile(`(?i)\b(always|never|must(?: not)?|do not|don't|from now on|make sure|prefer|only use|call me)\b|<command`)
+var directive = regexp.MustCompile(
+	`(?i)\b(always|never|must(?: not)?|do not|don't|from now on|make sure|prefer|only use|call me)\b|<command`)

@@ -52,8 +52,10 @@ func ladder(ctx context.Context, d *draft, s *settings) error {
 			if d.tokens() <= s.Low {
 				return
 			}
-			if r := all[i]; superseded[i] == "" && r.exchange < exchange && (filesToo || r.kind != "path") && maskable(d.h, r, s) {
-				d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), voice.StubLongestAgo), "least recently touched")
+			if r := all[i]; superseded[i] == "" && r.exchange < exchange && (filesToo || r.kind != "path") &&
+				maskable(d.h, r, s) {
+				d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), voice.StubLongestAgo),
+					"least recently touched")
 			}
 		}
 	}
@@ -307,7 +309,8 @@ func (d *draft) fold(ctx context.Context, s *settings, room int) error {
 	if c == nil {
 		c = condense.Digest{}
 	}
-	out, err := condense.Run(ctx, c, condense.Input{Messages: d.leaving(), Previous: previous, Max: room, Count: d.h.Count, Tool: d.h.recallTool, Omit: s.Omit})
+	out, err := condense.Run(ctx, c, condense.Input{Messages: d.leaving(), Previous: previous, Max: room,
+		Count: d.h.Count, Tool: d.h.recallTool, Omit: s.Omit})
 	d.pay(out, err)
 	if err != nil {
 		// A span may have nothing worth saying: the marker says how much it was.
@@ -358,7 +361,8 @@ func (d *draft) pay(out condense.Output, err error) {
 // unfold takes out the text in place of what left. If a model wrote it, the plan says why it
 // is not used (SPEC B5).
 func (d *draft) unfold(budget int) {
-	written := d.byModel && slices.ContainsFunc(d.inserts, func(in insert) bool { return in.kind == condense.KindSummary })
+	written := d.byModel &&
+		slices.ContainsFunc(d.inserts, func(in insert) bool { return in.kind == condense.KindSummary })
 	if written && d.summary.Error == "" {
 		d.summary.Error = fmt.Sprintf("the summary leaves %d tokens, over the budget of %d", d.tokens(), budget)
 	}

@@ -25,7 +25,8 @@ func maskResults(_ context.Context, d *draft, s *settings) error {
 		if !maskable(d.h, r, s) || keep > 0 && r.exchange == len(d.h.Cuts.Exchanges)-1 {
 			continue
 		}
-		if d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), voice.StubOldest), "oldest results first") && s.ClearInputs && r.tool != "" {
+		if d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), voice.StubOldest),
+			"oldest results first") && s.ClearInputs && r.tool != "" {
 			d.clearArguments(r.callMessage, r.callPart)
 		}
 	}

@@ -67,7 +67,10 @@ func slide(_ context.Context, d *draft, s *settings) error {
 // would accept any window then, so nothing is dropped to reduce the number of
 // messages.
 func (d *draft) brokenEnd() bool {
-	return slices.ContainsFunc(d.h.Cuts.Exchanges, func(x chat.Exchange) bool { return x.Fixed != "" && x.Broken != "" })
+	return slices.ContainsFunc(d.h.Cuts.Exchanges, func(x chat.Exchange) bool {
+		return x.Fixed != "" &&
+			x.Broken != ""
+	})
 }
 
 // slideStart returns the first message of a window that, with what must stay

@@ -53,9 +53,12 @@ func (p *Profile) check() error {
 	case p.Scope != "" && p.Scope != "conversation" && p.Scope != "project":
 		return fmt.Errorf("a scope of %.40q: it must be conversation or project", p.Scope)
 	case !number.Finite(p.Threshold):
-		return fmt.Errorf("a threshold of %g: it must be a percent of the window, such as 80, or -1 for that of all profiles", p.Threshold)
+		return fmt.Errorf(
+			"a threshold of %g: it must be a percent of the window, such as 80, or -1 for that of all profiles",
+			p.Threshold)
 	case p.Recall < -1:
-		return fmt.Errorf("a recall of %d: it must be a number of tokens, 0 for that of all profiles, or -1 for none", p.Recall)
+		return fmt.Errorf("a recall of %d: it must be a number of tokens, 0 for that of all profiles, or -1 for none",
+			p.Recall)
 	case p.Policy != "" && policies[p.Policy] == nil:
 		return fmt.Errorf("unknown policy %.40q: use one of %s", p.Policy, strings.Join(Policies(), ", "))
 	}
@@ -87,7 +90,8 @@ func (t *ProfileTable) Lookup(name string) (Profile, error) {
 	}
 	names := t.Names()
 	if n := nearest.Name(name, names); n != "" {
-		return Profile{}, fmt.Errorf("unknown profile %.40q: did you mean %s? There are %s", name, n, strings.Join(names, ", "))
+		return Profile{}, fmt.Errorf("unknown profile %.40q: did you mean %s? There are %s", name, n,
+			strings.Join(names, ", "))
 	}
 	return Profile{}, fmt.Errorf("unknown profile %.40q: use one of %s", name, strings.Join(names, ", "))
 }

@@ -16,7 +16,8 @@ func (d *draft) readmit(target int) {
 	var skipped []int
 	e := len(d.keep) - 1
 	for range readmitRuns {
-		for ; e >= 0 && (d.keep[e] || d.h.Cuts.Exchanges[e].Broken != "" || d.tokens()+d.h.exchangeTokens(e) > target); e-- {
+		for ; e >= 0 && (d.keep[e] || d.h.Cuts.Exchanges[e].Broken != "" ||
+			d.tokens()+d.h.exchangeTokens(e) > target); e-- {
 			if !d.keep[e] && d.h.Cuts.Exchanges[e].Broken == "" {
 				skipped = append(skipped, e)
 			}

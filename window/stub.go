@@ -48,7 +48,8 @@ func results(h *History) []result {
 						continue // the provider's own, in the assistant's turn
 					}
 					c := calls[p.ID]
-					r := result{message: i, part: j, exchange: e, tool: c.name, whole: c.args, callMessage: c.message, callPart: c.part, recallTool: h.recallTool}
+					r := result{message: i, part: j, exchange: e, tool: c.name, whole: c.args, callMessage: c.message,
+						callPart: c.part, recallTool: h.recallTool}
 					if r.tool == "" {
 						r.tool = p.Name
 					}
@@ -72,7 +73,8 @@ func (r *result) reads() bool {
 		switch word {
 		case "read", "view", "cat", "open", "show", "get", "fetch", "load":
 			shows = true
-		case "write", "edit", "create", "update", "delete", "remove", "replace", "insert", "append", "patch", "save", "upload", "move":
+		case "write", "edit", "create", "update", "delete", "remove", "replace", "insert", "append", "patch", "save",
+			"upload", "move":
 			return false
 		}
 	}
@@ -113,7 +115,8 @@ func (r *result) wholeFile() bool {
 	}
 	for name := range args {
 		switch name {
-		case "file_path", "path", "file", "filename", "filepath", "absolute_path", "target_file", "uri", "description", "explanation", "encoding":
+		case "file_path", "path", "file", "filename", "filepath", "absolute_path", "target_file", "uri", "description",
+			"explanation", "encoding":
 		default:
 			return false
 		}
@@ -132,7 +135,8 @@ func (r *result) shows(h *History) bool {
 		return true // no note is that long
 	}
 	text := strings.ToLower(partText(p))
-	for _, word := range []string{"unchanged", "no such file", "not exist", "not found", "enoent", "permission denied", "is a directory"} {
+	for _, word := range []string{"unchanged", "no such file", "not exist", "not found", "enoent", "permission denied",
+		"is a directory"} {
 		if strings.Contains(text, word) {
 			return false
 		}

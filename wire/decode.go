@@ -65,7 +65,8 @@ func decoder(coding string) (func(*bufio.Reader) (io.Reader, error), error) {
 		return func(r *bufio.Reader) (io.Reader, error) {
 			// With concurrency 1 it starts no goroutines, so there is nothing to
 			// close.
-			return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8<<20))
+			return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+				zstd.WithDecoderMaxWindow(8<<20))
 		}, nil
 	}
 	return nil, fmt.Errorf("unknown content encoding %q: use gzip, deflate, br or zstd", coding)

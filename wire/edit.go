@@ -61,7 +61,8 @@ func replace(f Format, raw []byte, texts map[int]string, find locator) ([]byte, 
 	p := f.Protocol()
 	for _, i := range slices.Sorted(maps.Keys(texts)) {
 		if i < 0 || i >= len(e.Message.Parts) {
-			return nil, protocol.In(protocol.At(protocol.Fail(e.Root, "no such part: the message has %d", len(e.Message.Parts)), i), "parts")
+			return nil, protocol.In(protocol.At(protocol.Fail(e.Root, "no such part: the message has %d",
+				len(e.Message.Parts)), i), "parts")
 		}
 		parent, name, err := find(p, e, i)
 		if err != nil {

@@ -88,7 +88,8 @@ func (o Overflow) Agrees(sent, reply int) bool {
 func refused(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,
-		http.StatusMethodNotAllowed, http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		http.StatusMethodNotAllowed, http.StatusProxyAuthRequired, http.StatusRequestTimeout,
+		http.StatusTooManyRequests:
 		return false
 	}
 	return status/100 == 4
@@ -116,12 +117,14 @@ func (a *answer) bySize() bool {
 		return true
 	}
 	return len(a.messages) < 20 && len(strings.Join(a.messages, "")) < 1000 &&
-		containsAny(strings.Join(a.messages, "\n"), []string{"request entity too large", "payload too large", "content too large"})
+		containsAny(strings.Join(a.messages, "\n"), []string{"request entity too large", "payload too large",
+			"content too large"})
 }
 
 // rateWords distinguish a rate limit from a limit on the request.
 var rateWords = []string{
-	" per min", " per day", " per hour", " per second", "(tpm)", "(tpd)", "rate limit", "rate_limit", "rate-limit", "ratelimit",
+	" per min", " per day", " per hour", " per second", "(tpm)", "(tpd)", "rate limit", "rate_limit", "rate-limit",
+	"ratelimit",
 	"throttl", "quota", "too many requests", "please wait", "try again later", "try again in", "resource_exhausted",
 }
 
@@ -129,30 +132,38 @@ var rateWords = []string{
 // a long request: a short message in the server's own words.
 func soundsLong(m string) bool {
 	const longest = 300
-	if len(m) > longest || strings.ContainsAny(m, "\"`\n“”«»") || quotes.MatchString(m) || containsAny(m, quotingWords) {
+	if len(m) > longest || strings.ContainsAny(m, "\"`\n“”«»") || quotes.MatchString(m) ||
+		containsAny(m, quotingWords) {
 		return false
 	}
-	return containsAny(m, longWords) || tokensExceed.MatchString(m) || containsAny(m, windowWords) && containsAny(m, excessWords)
+	return containsAny(m, longWords) || tokensExceed.MatchString(m) ||
+		containsAny(m, windowWords) && containsAny(m, excessWords)
 }
 
 // quotingWords occur in errors about the content or a field of a request, which may quote
 // it.
 var quotingWords = []string{
-	"guardrail", "policy", "policies", "block", "violat", "filter", "moderation", "unsafe", "safety", "flagged", "detected", "pii", "sensitive", "validation error",
-	"max_tokens", "max_completion_tokens", "max_output_tokens", "invalid '", "tool_call_id", "invalid type", "unexpected", "jailbreak", "prompt attack", "injection", "parse",
+	"guardrail", "policy", "policies", "block", "violat", "filter", "moderation", "unsafe", "safety", "flagged",
+	"detected", "pii", "sensitive", "validation error",
+	"max_tokens", "max_completion_tokens", "max_output_tokens", "invalid '", "tool_call_id", "invalid type",
+	"unexpected", "jailbreak", "prompt attack", "injection", "parse",
 }
 
 var longWords = []string{
-	"too many tokens", "too many total text bytes", "maximum context", "max context", "reduce the length", "reduce your prompt", "maximum prompt length",
-	"prompt is too long", "prompt too long", "input is too long", "token limit", "input token count", "prompt token count", "request too large", "request body too large",
-	"longer than the maximum model length", "maximum number of tokens", "maximum allowed length", "maximum allowed input length",
+	"too many tokens", "too many total text bytes", "maximum context", "max context", "reduce the length",
+	"reduce your prompt", "maximum prompt length",
+	"prompt is too long", "prompt too long", "input is too long", "token limit", "input token count",
+	"prompt token count", "request too large", "request body too large",
+	"longer than the maximum model length", "maximum number of tokens", "maximum allowed length",
+	"maximum allowed input length",
 }
 
 // windowWords need one of excessWords beside them.
 var (
 	// windowWords count only together with one of excessWords.
 	windowWords = []string{"context length", "context window", "context size", "context limit", "n_ctx"}
-	excessWords = []string{"exceed", "too long", "too large", "too small", "longer", "greater", "larger", "overflow", "maximum", "only", "n_keep"}
+	excessWords = []string{"exceed", "too long", "too large", "too small", "longer", "greater", "larger", "overflow",
+		"maximum", "only", "n_keep"}
 )
 
 func containsAny(s string, words []string) bool {

@@ -59,7 +59,8 @@ type answerReader struct {
 
 // errorMembers are the members that hold an error or another response.
 var errorMembers = map[string]bool{
-	"error": true, "errors": true, "message": true, "msg": true, "detail": true, "details": true, "response": true, "metadata": true, "raw": true,
+	"error": true, "errors": true, "message": true, "msg": true, "detail": true, "details": true, "response": true,
+	"metadata": true, "raw": true,
 	"innererror": true, "inner_error": true, "cause": true, "$metadata": true,
 }
 

@@ -98,7 +98,10 @@ func listNames() string {
 // whether each of its lines is an event.
 func IsStream(mediaType string) (byLine, ok bool) {
 	byLine = mediaType != protocol.EventStream
-	return byLine, slices.ContainsFunc(protocols, func(p *Protocol) bool { return p.IsProtocol() && p.StreamType == mediaType })
+	return byLine, slices.ContainsFunc(protocols, func(p *Protocol) bool {
+		return p.IsProtocol() &&
+			p.StreamType == mediaType
+	})
 }
 
 // IsOpening reports whether an event with a name may come before an error in a stream that is

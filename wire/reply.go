@@ -120,7 +120,8 @@ func ReadReply(f Format, body []byte) (*Reply, error) {
 // replyOf returns what a protocol read as a reply.
 func replyOf(f Format, r *protocol.Reply) Reply {
 	return Reply{
-		Format: f, Message: r.Message, Items: r.Items, ID: r.ID, Model: r.Model, Stop: r.Stop, Usage: r.Usage, Error: r.Error,
+		Format: f, Message: r.Message, Items: r.Items, ID: r.ID, Model: r.Model, Stop: r.Stop, Usage: r.Usage,
+		Error:    r.Error,
 		Complete: r.Complete, Pending: r.Pending, Notes: r.Notes,
 	}
 }

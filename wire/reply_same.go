@@ -187,7 +187,8 @@ func sameRaw(a, b []byte) bool {
 		return true
 	}
 	var one, other rawjson.Doc
-	return one.Reset(a, rawjson.Limits{}) == nil && other.Reset(b, rawjson.Limits{}) == nil && sameJSON(one.Root(), other.Root())
+	return one.Reset(a, rawjson.Limits{}) == nil && other.Reset(b, rawjson.Limits{}) == nil &&
+		sameJSON(one.Root(), other.Root())
 }
 
 // sameJSON compares values: members in any order, the last of several with one name,

@@ -64,7 +64,10 @@ func IsUnbound(status int, body []byte) bool {
 		return false
 	}
 	for _, m := range readAnswer(body).messages {
-		if slices.ContainsFunc(protocols, func(p *Protocol) bool { return p.Unbound != nil && p.Unbound.MatchString(m) }) {
+		if slices.ContainsFunc(protocols, func(p *Protocol) bool {
+			return p.Unbound != nil &&
+				p.Unbound.MatchString(m)
+		}) {
 			return true
 		}
 	}

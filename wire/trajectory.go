@@ -119,7 +119,8 @@ func isTrajectory(root rawjson.Value) bool {
 		if name == "question" || name == noteKey {
 			return true
 		}
-		if stem, _, ok := splitKey(name); ok && (slices.Contains(stepNames[Flat][:], stem) || slices.Contains(stepNames[DSPy][:], stem)) {
+		if stem, _, ok := splitKey(name); ok && (slices.Contains(stepNames[Flat][:], stem) ||
+			slices.Contains(stepNames[DSPy][:], stem)) {
 			return true
 		}
 	}
@@ -164,7 +165,8 @@ func ReadTrajectory(data []byte, lim Limits) (*Trajectory, error) {
 
 func (t *Trajectory) read(root rawjson.Value) error {
 	if !isTrajectory(root) && !emptyObject(root) {
-		return protocol.Fail(root, `not a trajectory: want "question" and keys such as thought_1, tool_1, tool_args_1, tool_result_1 or thought_0, tool_name_0, tool_args_0, observation_0`)
+		return protocol.Fail(root,
+			`not a trajectory: want "question" and keys such as thought_1, tool_1, tool_args_1, tool_result_1 or thought_0, tool_name_0, tool_args_0, observation_0`)
 	}
 	if nested := root.Get("trajectory"); nested.Kind() == rawjson.Object {
 		return protocol.In(protocol.Fail(nested, "the steps are in this member: give that object alone"), "trajectory")
@@ -307,10 +309,12 @@ func (w *dictWriter) put(key string, raw []byte) {
 func (t *Trajectory) Request() *chat.Request {
 	r := &chat.Request{}
 	if t.Question != nil {
-		r.Messages = append(r.Messages, chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: t.Question}}})
+		r.Messages = append(r.Messages,
+			chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: t.Question}}})
 	}
 	if t.Note != nil {
-		r.Messages = append(r.Messages, chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: t.Note}}})
+		r.Messages = append(r.Messages,
+			chat.Message{Role: chat.User, Parts: []chat.Part{{Kind: chat.Text, Text: t.Note}}})
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
@@ -320,13 +324,15 @@ func (t *Trajectory) Request() *chat.Request {
 			parts = append(parts, chat.Part{Kind: chat.Text, Text: literal(thought)})
 		}
 		if tool := s.Tool(); tool != nil {
-			parts = append(parts, chat.Part{Kind: chat.Call, ID: id, Name: literal(tool).String(), Args: s.Args(), Hosted: s.Result() == nil})
+			parts = append(parts, chat.Part{Kind: chat.Call, ID: id, Name: literal(tool).String(), Args: s.Args(),
+				Hosted: s.Result() == nil})
 		}
 		if len(parts) > 0 {
 			r.Messages = append(r.Messages, chat.Message{Role: chat.Assistant, Parts: parts})
 		}
 		if result := s.Result(); result != nil {
-			r.Messages = append(r.Messages, chat.Message{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, ID: id, Text: literal(result)}}})
+			r.Messages = append(r.Messages,
+				chat.Message{Role: chat.Tool, Parts: []chat.Part{{Kind: chat.Result, ID: id, Text: literal(result)}}})
 		}
 	}
 	return r

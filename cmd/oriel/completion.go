@@ -107,7 +107,8 @@ func flagValues() map[string][]string {
 
 // takeConversation lists the commands whose first argument is a conversation's
 // name.
-var takeConversation = []string{"show", "export", "pin", "unpin", "private", "undo", "release", "delete", "directives", "context", "console"}
+var takeConversation = []string{"show", "export", "pin", "unpin", "private", "undo", "release", "delete", "directives",
+	"context", "console"}
 
 // addCompletions registers the completions of arguments and flags for all
 // commands.
@@ -200,7 +201,10 @@ func completeConversation(cmd *cobra.Command, _ []string, begun string) ([]cobra
 		all, err := report.Conversations(cmd.Context(), s, s.tenant)
 		for i := range all {
 			if name := all[i].Name; strings.HasPrefix(name, begun) && harmless(name) {
-				found = append(found, cobra.CompletionWithDesc(name, fmt.Sprintf("%s, %s", term.Plural(int(all[i].Head.Depth), "message", "messages"), all[i].Said.UTC().Format("2006-01-02"))))
+				found = append(found,
+					cobra.CompletionWithDesc(name,
+						fmt.Sprintf("%s, %s", term.Plural(int(all[i].Head.Depth), "message", "messages"),
+							all[i].Said.UTC().Format("2006-01-02"))))
 			}
 		}
 		return err
@@ -216,7 +220,8 @@ func completeConversation(cmd *cobra.Command, _ []string, begun string) ([]cobra
 // it at the next completion. Names come from clients and from other people's
 // files.
 func harmless(name string) bool {
-	return !strings.ContainsAny(name, "$`\\\"'!;&|<>(){}[]*?#~") && !strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.In(r, unicode.Cf) })
+	return !strings.ContainsAny(name, "$`\\\"'!;&|<>(){}[]*?#~") &&
+		!strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.In(r, unicode.Cf) })
 }
 
 func completeModel(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {

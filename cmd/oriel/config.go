@@ -56,7 +56,8 @@ Tokens and keys are never printed.`,
 			return err
 		}
 		if path && sources.File == "" {
-			return errors.New("there is no place for a settings file, because $HOME is not set: name one with --config or $ORIEL_CONFIG")
+			return errors.New(
+				"there is no place for a settings file, because $HOME is not set: name one with --config or $ORIEL_CONFIG")
 		}
 		if path {
 			fmt.Fprintln(cmd.OutOrStdout(), sources.File)
@@ -99,22 +100,30 @@ func addSettings(cmd *cobra.Command) *settingsFlags {
 	s := &settingsFlags{set: cmd.Flags()}
 	f := s.set
 	d := settings.Default()
-	f.StringVar(&s.file, "config", "", "`file` of settings (default $ORIEL_CONFIG, else oriel/config.toml in the user's folder for settings)")
+	f.StringVar(&s.file, "config", "",
+		"`file` of settings (default $ORIEL_CONFIG, else oriel/config.toml in the user's folder for settings)")
 	f.String("listen", d.Listen, "`address` to listen at, HOST:PORT; port 0 takes a free one")
 	f.String("upstream-openai", "", "base `URL` for OpenAI's API (default "+proxy.DefaultOpenAI+")")
 	f.String("upstream-anthropic", "", "base `URL` for Anthropic's API (default "+proxy.DefaultAnthropic+")")
-	f.String("token", "", "`token` that clients must send (default $ORIEL_TOKEN, else none, which is for loopback only)")
-	f.StringArray("origin", nil, "`origin` of web pages that may send requests without a token, such as https://chat.example, beside pages of this machine")
-	f.String("spool", "", "keep calls that the history does not accept in this `folder` until it does (default a folder of the user's state)")
+	f.String("token", "",
+		"`token` that clients must send (default $ORIEL_TOKEN, else none, which is for loopback only)")
+	f.StringArray("origin", nil,
+		"`origin` of web pages that may send requests without a token, such as https://chat.example, beside pages of this machine")
+	f.String("spool", "",
+		"keep calls that the history does not accept in this `folder` until it does (default a folder of the user's state)")
 	f.String("sync", d.Sync, "what a power failure may lose: the last moments (normal) or nothing (full)")
-	f.String("profile", d.Profile, "how much of a request is sent: "+strings.Join(window.Profiles(), ", ")+" (off: all of it), or one of [profiles] of the settings; X-Oriel-Profile and /p/NAME/ in the base URL choose another")
-	f.StringArrayVar(&s.thresholds, "threshold", nil, "start cutting at this `percent` of the model's window, 5 to 100; NAME=PERCENT sets it for one profile, where -1 means the value for all (default 100)")
+	f.String("profile", d.Profile, "how much of a request is sent: "+strings.Join(window.Profiles(), ", ")+
+		" (off: all of it), or one of [profiles] of the settings; X-Oriel-Profile and /p/NAME/ in the base URL choose another")
+	f.StringArrayVar(&s.thresholds, "threshold", nil,
+		"start cutting at this `percent` of the model's window, 5 to 100; NAME=PERCENT sets it for one profile, where -1 means the value for all (default 100)")
 	f.String("events", "", "append a line of JSON to this `file` for every event")
 	f.String("models", "", "JSON `file` of models over the built-in table (default $ORIEL_MODELS)")
-	f.String("condense-url", "", "base `URL` of a server that speaks OpenAI's chat format, to summarise what is removed; its key is $ORIEL_CONDENSE_KEY (default: none is asked)")
+	f.String("condense-url", "",
+		"base `URL` of a server that speaks OpenAI's chat format, to summarise what is removed; its key is $ORIEL_CONDENSE_KEY (default: none is asked)")
 	f.String("condense-model", "", "`model` of that server")
 	f.String("condense-prompt", "", "`file` with instructions of your own; {tokens} stands for the limit")
-	f.String("condense", d.Condense.When, "when summaries are made: behind (in the background, for the next cut) or inline (the call that cuts waits)")
+	f.String("condense", d.Condense.When,
+		"when summaries are made: behind (in the background, for the next cut) or inline (the call that cuts waits)")
 	f.String("condense-wait", "", "the longest `time` that a summary may take (default 2m, inline 20s)")
 	s.data = addHistory(cmd)
 	return s

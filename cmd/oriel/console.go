@@ -78,7 +78,8 @@ opens nothing.
 		}
 		switch {
 		case other != "" && only:
-			return &failure{fmt.Errorf("the server at %s has another history, %s: without --print, this command runs a server of its own", at, other)}
+			return &failure{
+				fmt.Errorf("the server at %s has another history, %s: without --print, this command runs a server of its own", at, other)}
 		case only:
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), term.Printable(address))
 			return err
@@ -86,7 +87,8 @@ opens nothing.
 			if at, err = unusedAddress(); err != nil {
 				return &failure{err}
 			}
-			warn(cmd, []string{fmt.Sprintf("the server at %s has another history, %s: this command runs one of its own at %s, until Ctrl-C", dialed(loaded.Listen), other, at)})
+			warn(cmd, []string{
+				fmt.Sprintf("the server at %s has another history, %s: this command runs one of its own at %s, until Ctrl-C", dialed(loaded.Listen), other, at)})
 			return serveAndOpen(cmd, data, at, "http://"+at+"/oriel/"+page, "--listen", at)
 		case running:
 			return openPage(cmd, address)
@@ -170,7 +172,8 @@ func openPage(cmd *cobra.Command, address string) error {
 		return nil // the address was printed
 	}
 	if err := exec.CommandContext(cmd.Context(), argv[0], argv[1:]...).Run(); err != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: no browser was opened (%s): open the address yourself\n", term.OneLine(err.Error(), 200))
+		fmt.Fprintf(cmd.ErrOrStderr(), "oriel: no browser was opened (%s): open the address yourself\n",
+			term.OneLine(err.Error(), 200))
 	}
 	return nil
 }

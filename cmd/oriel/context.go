@@ -53,7 +53,8 @@ its id, or "last", the default: oriel show CONVERSATION --calls lists them.`,
 			if err != nil {
 				return err
 			}
-			w, err := composition.Read(cmd.Context(), s, s.tenant, conversation, key, composition.Options{Models: models, Calibration: learnt})
+			w, err := composition.Read(cmd.Context(), s, s.tenant, conversation, key,
+				composition.Options{Models: models, Calibration: learnt})
 			if errors.Is(err, call.ErrPlanGone) {
 				return err
 			} else if err != nil {
@@ -89,7 +90,8 @@ func whichCall(ctx context.Context, s tenantStore, args []string) (conversation,
 			return "", "", &failure{err}
 		}
 		if call == "" {
-			return "", "", fmt.Errorf("%q has no recorded calls: oriel run and oriel serve record them", wholeID(c.Name))
+			return "", "", fmt.Errorf("%q has no recorded calls: oriel run and oriel serve record them",
+				wholeID(c.Name))
 		}
 		return c.Name, call, nil
 	}
@@ -146,22 +148,26 @@ func drawContext(w *composition.Window, name string, s term.Style, width int) []
 	line := func(format string, args ...any) {
 		paragraph(&b, term.Screen{Width: width}, "%s", term.OneLine(fmt.Sprintf(format, args...), 1<<10))
 	}
-	for _, l := range term.Wrap(fmt.Sprintf("%s · call %d · %s · %s", wholeID(name), w.Number, w.Time.Local().Format("2 Jan 15:04"), term.OneLine(w.Model, 60)), width, 0) {
+	for _, l := range term.Wrap(fmt.Sprintf("%s · call %d · %s · %s", wholeID(name), w.Number,
+		w.Time.Local().Format("2 Jan 15:04"), term.OneLine(w.Model, 60)), width, 0) {
 		b.WriteString(s.Bold(l) + "\n")
 	}
-	head := fmt.Sprintf("%s of %s tokens (%s)", term.Thousands(w.Tokens), term.Thousands(w.Window), term.Percent(w.Tokens, w.Window))
+	head := fmt.Sprintf("%s of %s tokens (%s)", term.Thousands(w.Tokens), term.Thousands(w.Window),
+		term.Percent(w.Tokens, w.Window))
 	if w.Reported > 0 {
 		head += fmt.Sprintf("; the provider counted %s", term.Thousands(w.Reported))
 	}
 	line("%s", head)
 	switch {
 	case w.LeftOut > 0:
-		fmt.Fprintf(&b, "%s left out: %s\n", term.Thousands(w.LeftOut), wholeID(shellLine([]string{"oriel", "show", name, "--plan"})))
+		fmt.Fprintf(&b, "%s left out: %s\n", term.Thousands(w.LeftOut),
+			wholeID(shellLine([]string{"oriel", "show", name, "--plan"})))
 	case w.Profile != "":
 		line("everything that came was sent")
 	}
 	if w.Budget > 0 && w.Budget < w.Limit {
-		line("profile %s cuts above %s tokens, marked ┊: this is %s of that", w.Profile, term.Thousands(w.Budget), term.Percent(w.Tokens, w.Budget))
+		line("profile %s cuts above %s tokens, marked ┊: this is %s of that", w.Profile, term.Thousands(w.Budget),
+			term.Percent(w.Tokens, w.Budget))
 	}
 	b.WriteString("\n" + stacked(w, s, width) + "\n\n")
 	kindRows(&b, w, s, width)
@@ -187,7 +193,8 @@ func stacked(w *composition.Window, s term.Style, width int) string {
 			sign = signs[k%len(signs)]
 		}
 		part := strings.Repeat(sign, max(0, upTo-done))
-		if at := w.Budget*width/max(1, w.Window) - done; kind.Kind == composition.Free && w.Budget < w.Limit && 0 <= at && at < upTo-done {
+		if at := w.Budget*width/max(1, w.Window) - done; kind.Kind == composition.Free && w.Budget < w.Limit &&
+			0 <= at && at < upTo-done {
 			part = strings.Repeat(sign, at) + "┊" + strings.Repeat(sign, upTo-done-at-1)
 		}
 		out.WriteString(s.Code(kindLook[kind.Kind].colour, part))
@@ -219,7 +226,8 @@ func kindRows(b *bytes.Buffer, w *composition.Window, s term.Style, width int) {
 	}
 	room := max(16, min(36, width-36))
 	row := func(name string, tokens int, share float64) string {
-		return fmt.Sprintf("%s %9s %6s", term.Pad(term.Clip(name, room), room), term.Thousands(tokens), fmt.Sprintf("%.1f%%", 100*share))
+		return fmt.Sprintf("%s %9s %6s", term.Pad(term.Clip(name, room), room), term.Thousands(tokens),
+			fmt.Sprintf("%.1f%%", 100*share))
 	}
 	for _, g := range groups {
 		look := kindLook[g.Kind]
@@ -228,7 +236,8 @@ func kindRows(b *bytes.Buffer, w *composition.Window, s term.Style, width int) {
 			fmt.Fprintln(b, text)
 			continue
 		}
-		fmt.Fprintf(b, "%s  %s\n", text, s.Code(look.colour, term.Bar(g.Tokens, most, max(0, width-term.Cells(text)-2))))
+		fmt.Fprintf(b, "%s  %s\n", text,
+			s.Code(look.colour, term.Bar(g.Tokens, most, max(0, width-term.Cells(text)-2))))
 		for i, k := range g.names {
 			if i == maxNames && len(g.names) > maxNames+1 {
 				rest := composition.Share{}
@@ -321,8 +330,10 @@ func unusedRows(b *bytes.Buffer, w *composition.Window, s term.Style, width int)
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(servers[b].tokens, servers[a].tokens) })
 	fmt.Fprintf(b, "\n%s\n", s.Bold("never used"))
-	for _, l := range term.Wrap(fmt.Sprintf("%s, sent with %s: %s tokens each time, %s in all", term.Plural(len(w.Unused), "tool", "tools"),
-		map[bool]string{true: "the only call", false: "all " + term.Thousands(w.UnusedCalls) + " calls"}[w.UnusedCalls == 1], term.Thousands(tokens), term.Thousands(tokens*w.UnusedCalls)), width, 0) {
+	for _, l := range term.Wrap(fmt.Sprintf("%s, sent with %s: %s tokens each time, %s in all",
+		term.Plural(len(w.Unused), "tool", "tools"),
+		map[bool]string{true: "the only call", false: "all " + term.Thousands(w.UnusedCalls) +
+			" calls"}[w.UnusedCalls == 1], term.Thousands(tokens), term.Thousands(tokens*w.UnusedCalls)), width, 0) {
 		fmt.Fprintln(b, l)
 	}
 	for _, name := range order {

@@ -86,7 +86,8 @@ or anything that was said. oriel recall finds the passages.`,
 const defaultRows = 20
 
 // find lists what the flags ask for, and counts what the limit leaves out.
-func (o *listFlags) find(ctx context.Context, s tenantStore, models *token.Models, limited bool) (list []report.Conversation, more int, err error) {
+func (o *listFlags) find(ctx context.Context, s tenantStore, models *token.Models,
+	limited bool) (list []report.Conversation, more int, err error) {
 	from := time.Time{}
 	if o.since != "" {
 		if from, err = report.Since(o.since, time.Now()); err != nil {
@@ -197,8 +198,10 @@ func drawList(list []report.Conversation, more int, short shortIDs, width int) [
 	now := time.Now()
 	for i := range list {
 		c := &list[i]
-		t.Row(strconv.Itoa(c.Row), short.of(c.ID), term.Ago(c.Last, now), term.Thousands(int(c.Messages)), term.Roughly(c.Tokens), costOf(c),
-			term.OneLine(shortModel(c.Model), 20), term.OneLine(shortProject(c.Project), 20), cmp.Or(term.OneLine(c.Title, 200), "(no words of a person)"))
+		t.Row(strconv.Itoa(c.Row), short.of(c.ID), term.Ago(c.Last, now), term.Thousands(int(c.Messages)),
+			term.Roughly(c.Tokens), costOf(c),
+			term.OneLine(shortModel(c.Model), 20), term.OneLine(shortProject(c.Project), 20),
+			cmp.Or(term.OneLine(c.Title, 200), "(no words of a person)"))
 	}
 	if width > 0 {
 		if width < 60 {
@@ -211,7 +214,8 @@ func drawList(list []report.Conversation, more int, short shortIDs, width int) [
 	var b bytes.Buffer
 	t.Draw(&b)
 	if more > 0 {
-		fmt.Fprintf(&b, "\n%s more: --limit %d lists all, --search, --project and --since choose\n", term.Thousands(more), more+len(list))
+		fmt.Fprintf(&b, "\n%s more: --limit %d lists all, --search, --project and --since choose\n",
+			term.Thousands(more), more+len(list))
 	}
 	return b.Bytes()
 }

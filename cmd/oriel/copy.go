@@ -117,7 +117,8 @@ func copyHistory(cmd *cobra.Command, from, to timeline.Whole, asJSON bool) error
 	done, err := copier.Copy(cmd.Context(), from, to, copier.Options{Progress: p.Update})
 	p.End()
 	if err != nil {
-		return &failure{fmt.Errorf("%w: %s were copied before; the next run goes on there", err, term.Plural(done.Messages, "message", "messages"))}
+		return &failure{fmt.Errorf("%w: %s were copied before; the next run goes on there", err,
+			term.Plural(done.Messages, "message", "messages"))}
 	}
 	p = term.NewProgress(cmd.ErrOrStderr(), "comparing")
 	found := 0
@@ -130,11 +131,14 @@ func copyHistory(cmd *cobra.Command, from, to timeline.Whole, asJSON bool) error
 	if err != nil {
 		return &failure{err}
 	}
-	info := copiedInfo{done.Conversations, done.Skipped, done.Messages, done.Records, done.Derived, done.Tokens, found == 0}
+	info := copiedInfo{done.Conversations, done.Skipped, done.Messages, done.Records, done.Derived, done.Tokens,
+		found == 0}
 	if asJSON {
 		err = printJSON(cmd.OutOrStdout(), info)
 	} else {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, %s copied, %s were there\n", term.Plural(info.Conversations, "conversation", "conversations"), term.Plural(info.Messages, "message", "messages"),
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, %s copied, %s were there\n",
+			term.Plural(info.Conversations, "conversation", "conversations"),
+			term.Plural(info.Messages, "message", "messages"),
 			term.Plural(info.Skipped, "conversation", "conversations"))
 	}
 	if err != nil || found == 0 {
@@ -143,5 +147,6 @@ func copyHistory(cmd *cobra.Command, from, to timeline.Whole, asJSON bool) error
 		}
 		return err
 	}
-	return &failure{fmt.Errorf("%s: if the source was written to meanwhile, run it again", term.Plural(found, "difference", "differences"))}
+	return &failure{fmt.Errorf("%s: if the source was written to meanwhile, run it again",
+		term.Plural(found, "difference", "differences"))}
 }

@@ -143,7 +143,8 @@ type messageCount struct {
 	Tokens int       `json:"tokens"`
 }
 
-func countBody(models *token.Models, learnt *token.Calibration, data []byte, f wire.Format, model string) (*countReport, error) {
+func countBody(models *token.Models, learnt *token.Calibration, data []byte, f wire.Format,
+	model string) (*countReport, error) {
 	if f == wire.Auto {
 		var err error
 		if f, err = wire.Detect(data, wire.Limits{}); err != nil {
@@ -175,11 +176,13 @@ func countBody(models *token.Models, learnt *token.Calibration, data []byte, f w
 	}
 	r.Encoding = m.Encoding
 	n := token.NewCounter(m, token.Options{Scale: learnt.Scale(token.LearntKey(timeline.Local, model))}).Request(req)
-	r.Accuracy, r.Error, r.Total, r.System, r.Tools, r.Overhead = n.Accuracy, n.Error, n.Total, n.System, n.Tools, n.Overhead
+	r.Accuracy, r.Error, r.Total, r.System, r.Tools, r.Overhead = n.Accuracy, n.Error, n.Total, n.System, n.Tools,
+		n.Overhead
 	r.says = describe(req.Messages)
 	r.Messages = make([]messageCount, len(req.Messages))
 	for i := range req.Messages {
-		r.Messages[i] = messageCount{Index: i, Role: req.Messages[i].Role, Type: req.Messages[i].Type, Tokens: n.Messages[i]}
+		r.Messages[i] = messageCount{Index: i, Role: req.Messages[i].Role, Type: req.Messages[i].Type,
+			Tokens: n.Messages[i]}
 	}
 	return r, nil
 }
@@ -198,7 +201,8 @@ func (r *countReport) writeTo(out io.Writer, s term.Style) error {
 		}
 	}
 	if r.Known && r.Window > 0 {
-		fmt.Fprintf(&b, ", %.1f%% of its window of %s", 100*float64(r.Total)/float64(r.Window), term.Thousands(r.Window))
+		fmt.Fprintf(&b, ", %.1f%% of its window of %s", 100*float64(r.Total)/float64(r.Window),
+			term.Thousands(r.Window))
 	}
 	b.WriteString("\n\n")
 	largest := max(r.System, r.Tools, r.Overhead)
@@ -209,7 +213,10 @@ func (r *countReport) writeTo(out io.Writer, s term.Style) error {
 	row := func(index, what string, n int, says string) {
 		t.Row(index, what, term.Thousands(n), term.Bar(n, largest, 24), says)
 	}
-	if r.System > 0 || !slices.ContainsFunc(r.Messages, func(m messageCount) bool { return m.Role == chat.System || m.Role == chat.Developer }) {
+	if r.System > 0 || !slices.ContainsFunc(r.Messages, func(m messageCount) bool {
+		return m.Role == chat.System ||
+			m.Role == chat.Developer
+	}) {
 		row("", "system", r.System, "") // otherwise it is among the messages
 	}
 	row("", "tools", r.Tools, "")

@@ -41,8 +41,10 @@ type history struct {
 // addHistory adds the flags that name the data folder and the database.
 func addHistory(cmd *cobra.Command) *history {
 	h := &history{}
-	cmd.Flags().StringVar(&h.dir, "data", "", "`folder` of the history (default $ORIEL_DATA, else that of the settings, else the user's data folder)")
-	cmd.Flags().Var(storeFlag{h}, "store", "`URL` of a PostgreSQL database with the history, postgres://… (default $ORIEL_STORE, else that of the settings, else it is in the folder)")
+	cmd.Flags().StringVar(&h.dir, "data", "",
+		"`folder` of the history (default $ORIEL_DATA, else that of the settings, else the user's data folder)")
+	cmd.Flags().Var(storeFlag{h}, "store",
+		"`URL` of a PostgreSQL database with the history, postgres://… (default $ORIEL_STORE, else that of the settings, else it is in the folder)")
 	return h
 }
 
@@ -50,7 +52,8 @@ func addHistory(cmd *cobra.Command) *history {
 // conversations the command reads or changes.
 func addTenantHistory(cmd *cobra.Command) *history {
 	h := addHistory(cmd)
-	h.tenant = cmd.Flags().String("tenant", "", "`name` of the tenant whose history it is (default $ORIEL_TENANT, else "+timeline.Local+")")
+	h.tenant = cmd.Flags().String("tenant", "",
+		"`name` of the tenant whose history it is (default $ORIEL_TENANT, else "+timeline.Local+")")
 	return h
 }
 
@@ -199,7 +202,8 @@ func (h *history) open(ctx context.Context, o sqlite.Options) (timeline.Store, e
 	if url != "" {
 		store, err := postgres.Open(ctx, url, postgres.Options{MustExist: o.MustExist, ReadOnly: o.ReadOnly})
 		if errors.Is(err, timeline.ErrNone) {
-			return nil, fmt.Errorf("%w in %s: oriel import or oriel copy brings one in", errNoHistory, postgres.Redact(url))
+			return nil, fmt.Errorf("%w in %s: oriel import or oriel copy brings one in", errNoHistory,
+				postgres.Redact(url))
 		}
 		if err != nil {
 			return nil, &failure{err}
@@ -343,9 +347,11 @@ func (h *history) withConversation(ctx context.Context, name string, do func(*or
 	return h.finish(ctx, store, err, func(s tenantStore) error { return h.withEngine(ctx, dir, s, name, do) })
 }
 
-func (h *history) withEngine(ctx context.Context, dir string, s tenantStore, name string, do func(*oriel.Conversation) error) error {
+func (h *history) withEngine(ctx context.Context, dir string, s tenantStore, name string,
+	do func(*oriel.Conversation) error) error {
 	engine, err := s.engine(ctx, oriel.Config{
-		Dir: dir, Learnt: serve.LearntOf(s.Store, "the database"), NoEmbed: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Dir: dir, Learnt: serve.LearntOf(s.Store, "the database"), NoEmbed: true,
+		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	if err != nil {
 		return err
@@ -393,13 +399,15 @@ func noMessage(ctx context.Context, s tenantStore, conversation string) error {
 	if err != nil {
 		return &failure{err}
 	}
-	return fmt.Errorf("no such message in conversation %q: there are messages 1 to %d", wholeID(conversation), c.Head.Depth)
+	return fmt.Errorf("no such message in conversation %q: there are messages 1 to %d", wholeID(conversation),
+		c.Head.Depth)
 }
 
 // byCause turns errors of work on a conversation that the user did not cause into
 // failures.
 func byCause(err error) error {
-	for _, theirs := range []error{oriel.ErrNoPlan, oriel.ErrNoDirective, oriel.ErrConfig, oriel.ErrCannotFit, oriel.ErrNoConversation, errNotAgreed} {
+	for _, theirs := range []error{oriel.ErrNoPlan, oriel.ErrNoDirective, oriel.ErrConfig, oriel.ErrCannotFit,
+		oriel.ErrNoConversation, errNotAgreed} {
 		if errors.Is(err, theirs) {
 			return err
 		}
@@ -438,7 +446,8 @@ func nearNames(name string, names []string) []string {
 func oneConversation(least, most int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return fmt.Errorf("%s: give %s; see %s --help", term.Plural(len(args), "argument", "arguments"), names, cmd.CommandPath())
+			return fmt.Errorf("%s: give %s; see %s --help", term.Plural(len(args), "argument", "arguments"), names,
+				cmd.CommandPath())
 		}
 		return nil
 	}

@@ -53,7 +53,8 @@ list or "last" is not enough.
 				return err
 			}
 			if _, row := report.Row(args[0]); row && c.Name != args[0] && (yes || !term.IsTerminal(cmd.InOrStdin())) {
-				return fmt.Errorf("nothing was deleted: %s may be another conversation in a moment: give the id %s", args[0], wholeID(c.Name))
+				return fmt.Errorf("nothing was deleted: %s may be another conversation in a moment: give the id %s",
+					args[0], wholeID(c.Name))
 			}
 			title, err := titleOf(cmd.Context(), s, c.Name)
 			if err != nil {
@@ -63,7 +64,8 @@ list or "last" is not enough.
 			if title = term.OneLine(title, 60); title != "" {
 				what = fmt.Sprintf("“%s” (%s)", title, what)
 			}
-			question := fmt.Sprintf("Delete %s with %s permanently?", what, term.Plural(int(c.Head.Depth), "message", "messages"))
+			question := fmt.Sprintf("Delete %s with %s permanently?", what,
+				term.Plural(int(c.Head.Depth), "message", "messages"))
 			if err := confirmDelete(cmd, yes, question); err != nil {
 				return err
 			}
@@ -76,9 +78,11 @@ list or "last" is not enough.
 				return &failure{err}
 			}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), deletedInfo{c.Name, gone.Messages, gone.Contents, gone.Records, gone.Bytes, gone.Pending})
+				return printJSON(cmd.OutOrStdout(), deletedInfo{c.Name, gone.Messages, gone.Contents, gone.Records,
+					gone.Bytes, gone.Pending})
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "deleted %s: %s, %s of content\n", wholeID(c.Name), term.Plural(gone.Messages, "message", "messages"), term.Bytes(gone.Bytes))
+			fmt.Fprintf(cmd.OutOrStdout(), "deleted %s: %s, %s of content\n", wholeID(c.Name),
+				term.Plural(gone.Messages, "message", "messages"), term.Bytes(gone.Bytes))
 			if gone.Pending {
 				fmt.Fprintln(cmd.OutOrStdout(), pendingNote)
 			}

@@ -57,11 +57,14 @@ keeps running afterwards until you interrupt it, so that you can look around.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", "127.0.0.1:0", "`address` to listen at, HOST:PORT; port 0 takes a free one")
-	f.StringVar(&dir, "data", "", "new `folder` for the history, which is kept (default: one that is removed at the end)")
+	f.StringVar(&dir, "data", "",
+		"new `folder` for the history, which is kept (default: one that is removed at the end)")
 	f.BoolVar(&fast, "fast", false, "do not pause for people to watch")
-	f.BoolVar(&exit, "exit", false, "end after the session instead of keeping the server running; the default without a terminal")
+	f.BoolVar(&exit, "exit", false,
+		"end after the session instead of keeping the server running; the default without a terminal")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
+			syscall.SIGPIPE)
 		defer stop()
 		watched := term.IsTerminal(cmd.OutOrStdout())
 		s := newDemoScreen(cmd.OutOrStdout(), watched && !fast)
@@ -93,7 +96,8 @@ func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) 
 	}
 	defer endModel()
 	notes := newDemoNotes()
-	o := proxy.Options{Listen: listen, OpenAI: modelAt, Anthropic: modelAt, Version: version(), Log: slog.New(slog.DiscardHandler)}
+	o := proxy.Options{Listen: listen, OpenAI: modelAt, Anthropic: modelAt, Version: version(),
+		Log: slog.New(slog.DiscardHandler)}
 	if _, err := proxy.New(o); err != nil {
 		return err
 	}
@@ -101,13 +105,15 @@ func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) 
 	if err != nil {
 		return &failure{fmt.Errorf("%w: %s", err, listenHint(err))}
 	}
-	g, err := openServer(ctx, data, serve.Options{Proxy: o, Waits: serverWaits(), Calls: oriel.CallOptions{Profile: "thrifty", RecallWait: demoRecall}, OnEvent: notes.add, ErrOut: io.Discard})
+	g, err := openServer(ctx, data, serve.Options{Proxy: o, Waits: serverWaits(),
+		Calls: oriel.CallOptions{Profile: "thrifty", RecallWait: demoRecall}, OnEvent: notes.add, ErrOut: io.Discard})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	defer g.Shutdown()
 	if g.HistoryErr() != nil {
-		return errors.Join(&failure{fmt.Errorf("the history cannot be opened in %s: give another folder with --data", data.dir)}, l.Close())
+		return errors.Join(&failure{fmt.Errorf("the history cannot be opened in %s: give another folder with --data",
+			data.dir)}, l.Close())
 	}
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
 	served := make(chan error, 1)

@@ -90,10 +90,12 @@ func (s *demoScreen) ink(i demoInk, n int) string {
 }
 
 func (s *demoScreen) begin() {
-	for _, l := range fill("A coding agent hunts a flaky test: it sends its whole history with every call.", min(s.width, 80)) {
+	for _, l := range fill("A coding agent hunts a flaky test: it sends its whole history with every call.",
+		min(s.width, 80)) {
 		s.line("%s", s.style.Bold(l))
 	}
-	for _, l := range fill(fmt.Sprintf("The model gets a window of %s tokens. No key, no network; proxy, history and recall are the real ones, the model is built in and knows only what it is sent.", term.Thousands(demoBudget)), min(s.width, 80)) {
+	for _, l := range fill(
+		fmt.Sprintf("The model gets a window of %s tokens. No key, no network; proxy, history and recall are the real ones, the model is built in and knows only what it is sent.", term.Thousands(demoBudget)), min(s.width, 80)) {
 		s.line("%s", l)
 	}
 	s.line("")
@@ -242,7 +244,8 @@ func fill(text string, width int) []string {
 
 // recalled shows the call that recall has saved.
 func (s *demoScreen) recalled(d *demoStory, c *demo.Call, bare string) {
-	lines := s.wrapped("asked", "for what the user said at call "+fmt.Sprint(d.told)+", "+fmt.Sprint(c.N-d.told)+" calls ago, in a message that was removed at call "+fmt.Sprint(d.gone)+". Recall re-inserted it.")
+	lines := s.wrapped("asked", "for what the user said at call "+fmt.Sprint(d.told)+", "+fmt.Sprint(c.N-d.told)+
+		" calls ago, in a message that was removed at call "+fmt.Sprint(d.gone)+". Recall re-inserted it.")
 	lines = append(lines, s.wrapped("without", "“"+bare+"”")...)
 	for i := len(lines) - len(s.wrapped("", bare)); i < len(lines); i++ {
 		lines[i] = s.style.Code("31", lines[i])
@@ -255,7 +258,8 @@ func (s *demoScreen) recalled(d *demoStory, c *demo.Call, bare string) {
 
 // undoing shows that a plan is undone.
 func (s *demoScreen) undoing(u *demoUndo) {
-	lines := s.wrapped("plan", fmt.Sprintf("%s removed %s from the view; the largest, of %s tokens:", u.plan, term.Plural(u.hidden, "message", "messages"), term.Thousands(demo.Tokens(u.text))))
+	lines := s.wrapped("plan", fmt.Sprintf("%s removed %s from the view; the largest, of %s tokens:", u.plan,
+		term.Plural(u.hidden, "message", "messages"), term.Thousands(demo.Tokens(u.text))))
 	lines = append(lines, s.style.Code(dim, "          "+term.OneLine(u.message, s.width-14)))
 	s.scene("33", "oriel undo "+demo.Conversation, lines...)
 }
@@ -263,7 +267,8 @@ func (s *demoScreen) undoing(u *demoUndo) {
 // undone shows that what was removed is back.
 func (s *demoScreen) undone(u *demoUndo, c *demo.Call) {
 	lines := s.wrapped("before", term.Thousands(u.before)+" tokens, without it")
-	lines = append(lines, s.wrapped("after", term.Thousands(c.After)+" tokens, with it; it is held until oriel release")...)
+	lines = append(lines,
+		s.wrapped("after", term.Thousands(c.After)+" tokens, with it; it is held until oriel release")...)
 	s.scene("33", "undone: the next call has it again, word for word", lines...)
 }
 
@@ -274,9 +279,11 @@ func (s *demoScreen) bill(b *demoBill) {
 	cached := func(u token.Usage) string { return fmt.Sprintf("%.0f%%", 100*float64(u.CacheRead)/float64(u.Prompt())) }
 	t := term.Table{Left: []bool{true, false, false, false}}
 	t.Row(fmt.Sprintf("%d calls", b.calls), "without Oriel", "with Oriel", "")
-	t.Row("tokens sent to the model", term.Thousands(b.without.Prompt()), term.Thousands(b.with.Prompt()), less(float64(b.with.Prompt()), float64(b.without.Prompt())))
+	t.Row("tokens sent to the model", term.Thousands(b.without.Prompt()), term.Thousands(b.with.Prompt()),
+		less(float64(b.with.Prompt()), float64(b.without.Prompt())))
 	t.Row("of them from the cache", cached(b.without), cached(b.with), "")
-	t.Row("largest request", term.Thousands(b.mostAll), term.Thousands(b.most), less(float64(b.most), float64(b.mostAll)))
+	t.Row("largest request", term.Thousands(b.mostAll), term.Thousands(b.most),
+		less(float64(b.most), float64(b.mostAll)))
 	t.Row("cost", fmt.Sprintf("$%.3f", b.costWhole), fmt.Sprintf("$%.3f", b.cost), less(b.cost, b.costWhole))
 	t.Draw(&out)
 	s.line("")
@@ -305,7 +312,8 @@ func (s *demoScreen) invite(url, dir, oriel string) {
 	s.line("Look around in another terminal%s:", where)
 	s.line("")
 	s.line("  export ORIEL_DATA=%s", dir)
-	for _, c := range []string{"show demo --last 20", "show demo --plan --last 1", `recall "which port is staging on?" --conversation demo`, "release demo"} {
+	for _, c := range []string{"show demo --last 20", "show demo --plan --last 1",
+		`recall "which port is staging on?" --conversation demo`, "release demo"} {
 		s.line("  %s %s", oriel, c)
 	}
 	s.line("")

@@ -46,7 +46,8 @@ type demoBill struct {
 func (b *demoBill) add(c *demo.Call) {
 	b.calls++
 	sum := func(to *token.Usage, u token.Usage) {
-		to.Input, to.CacheRead, to.CacheWrite, to.Output = to.Input+u.Input, to.CacheRead+u.CacheRead, to.CacheWrite+u.CacheWrite, to.Output+u.Output
+		to.Input, to.CacheRead, to.CacheWrite, to.Output = to.Input+u.Input, to.CacheRead+u.CacheRead,
+			to.CacheWrite+u.CacheWrite, to.Output+u.Output
 	}
 	sum(&b.with, c.Used)
 	sum(&b.without, c.Whole)
@@ -198,17 +199,20 @@ func (d *demoStory) takeBack(ctx context.Context) error {
 			return err
 		}
 		for _, b := range plans[at].Blocks {
-			if at > 0 && slices.ContainsFunc(plans[at-1].Blocks, func(o window.Block) bool { return o.Index == b.Index }) {
+			if at > 0 && slices.ContainsFunc(plans[at-1].Blocks,
+				func(o window.Block) bool { return o.Index == b.Index }) {
 				continue // an earlier plan did that
 			}
 			u.hidden++
-			err := s.Messages(ctx, s.tenant, conversation.Head, int64(b.Index), int64(b.Index), false, func(e *timeline.Entry) error {
-				m, err := e.Chat()
-				if text := demo.Text([]chat.Message{m}); err == nil && len(text) > len(u.text) && !strings.Contains(before, text) {
-					u.message, u.text = e.Text(), text
-				}
-				return err
-			})
+			err := s.Messages(ctx, s.tenant, conversation.Head, int64(b.Index), int64(b.Index), false,
+				func(e *timeline.Entry) error {
+					m, err := e.Chat()
+					if text := demo.Text([]chat.Message{m}); err == nil && len(text) > len(u.text) &&
+						!strings.Contains(before, text) {
+						u.message, u.text = e.Text(), text
+					}
+					return err
+				})
 			if err != nil {
 				return err
 			}

@@ -96,10 +96,12 @@ func (o *directivesFlags) message(flag, text string) (conversation string, id in
 		conversation, number = text[:i], text[i+1:]
 	}
 	if id, err = strconv.ParseInt(number, 10, 64); err != nil || id < 1 {
-		return "", 0, fmt.Errorf("--%s %s: give the number of a message, or a conversation, # and a number", flag, term.OneLine(text, 60))
+		return "", 0, fmt.Errorf("--%s %s: give the number of a message, or a conversation, # and a number", flag,
+			term.OneLine(text, 60))
 	}
 	if conversation == "" {
-		return "", 0, fmt.Errorf("--%s %d: of which conversation? Give it before the flag, or write CONVERSATION#%d", flag, id, id)
+		return "", 0, fmt.Errorf("--%s %d: of which conversation? Give it before the flag, or write CONVERSATION#%d",
+			flag, id, id)
 	}
 	return conversation, id, nil
 }
@@ -156,7 +158,8 @@ func (o *directivesFlags) list(cmd *cobra.Command, s tenantStore) error {
 
 // find reads the directives that are asked for.
 func (o *directivesFlags) find(ctx context.Context, s tenantStore) (*listedDirectives, error) {
-	w, err := placeWhere(ctx, s, report.Place{Conversation: o.conversation, Project: o.project, Reach: recall.Reach(o.scope)})
+	w, err := placeWhere(ctx, s, report.Place{Conversation: o.conversation, Project: o.project,
+		Reach: recall.Reach(o.scope)})
 	out := &listedDirectives{Conversation: w.Conversation, Project: w.Project, Directives: []oriel.Directive{}}
 	if errors.Is(err, report.ErrEmpty) {
 		return out, nil

@@ -113,7 +113,8 @@ func (d *doctor) examine(ctx context.Context) []finding {
 	for _, r := range reached {
 		findings = append(findings, r.finding)
 	}
-	findings = append(findings, d.checkVariables(), d.checkProxyVariables(), d.checkClock(reached), d.checkKernels(), checkMemory(), checkFiles())
+	findings = append(findings, d.checkVariables(), d.checkProxyVariables(), d.checkClock(reached), d.checkKernels(),
+		checkMemory(), checkFiles())
 	return append(findings, d.checkAgents()...)
 }
 
@@ -156,7 +157,8 @@ func tellFindings(cmd *cobra.Command, findings []finding, asJSON bool) error {
 		}
 	}
 	if bad > 0 {
-		return &failure{fmt.Errorf("%s: the lines with FAILED say what to do", term.Plural(bad, "check has failed", "checks have failed"))}
+		return &failure{fmt.Errorf("%s: the lines with FAILED say what to do",
+			term.Plural(bad, "check has failed", "checks have failed"))}
 	}
 	return nil
 }

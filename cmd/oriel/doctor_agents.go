@@ -23,7 +23,8 @@ import (
 // the host.
 func (d *doctor) checkAgents() []finding {
 	var findings []finding
-	for _, v := range []struct{ name, vendor string }{{"ANTHROPIC_BASE_URL", "Anthropic"}, {"OPENAI_BASE_URL", "OpenAI"}} {
+	for _, v := range []struct{ name, vendor string }{{"ANTHROPIC_BASE_URL", "Anthropic"},
+		{"OPENAI_BASE_URL", "OpenAI"}} {
 		findings = append(findings, d.checkVariable(v.name, v.vendor))
 	}
 	findings = append(findings, d.checkClaude()...)
@@ -34,7 +35,8 @@ func (d *doctor) checkAgents() []finding {
 func (d *doctor) checkVariable(name, vendor string) finding {
 	base := d.env.get(name)
 	if base == "" {
-		return finding{name, fine, "not set: programs started here go straight to " + vendor + " unless told otherwise", ""}
+		return finding{name, fine, "not set: programs started here go straight to " + vendor + " unless told otherwise",
+			""}
 	}
 	return d.judgeBase(name, base, "set", d.baseFor(vendor), "unset "+name)
 }
@@ -50,7 +52,8 @@ func (d *doctor) judgeBase(check, base, where, want, direct string) finding {
 		return finding{check, failed, fmt.Sprintf("%s to %s, a proxy that is not running", where, place(u)),
 			"start it with oriel serve, have it started always with oriel service install, or " + direct}
 	case !d.leadsHere(u):
-		return finding{check, warning, fmt.Sprintf("%s to %s, past the proxy at %s", where, place(u), d.proxy.Listen), "make it " + want}
+		return finding{check, warning, fmt.Sprintf("%s to %s, past the proxy at %s", where, place(u), d.proxy.Listen),
+			"make it " + want}
 	}
 	return finding{check, fine, fmt.Sprintf("%s to the proxy at %s", where, u.Host), ""}
 }
@@ -80,7 +83,9 @@ func (d *doctor) checkOtherAgents() []finding {
 			continue // the first two have checks of their own
 		}
 		if !agents.Calls(p.Agent) {
-			findings = append(findings, finding{p.Agent, warning, "set up to search a history whose server is not running", "start it with oriel serve, or " + undoSetup(p.Agent)})
+			findings = append(findings,
+				finding{p.Agent, warning, "set up to search a history whose server is not running",
+					"start it with oriel serve, or " + undoSetup(p.Agent)})
 			continue
 		}
 		findings = append(findings, d.judgeBase(p.Agent, p.URL, "set up to send its calls", "", undoSetup(p.Agent)))
@@ -151,7 +156,8 @@ func (d *doctor) checkClaude() []finding {
 		return nil
 	}
 	value := func(string) (string, string) { return "", "" }
-	for _, path := range []string{filepath.Join(user, "settings.json"), filepath.Join(project, "settings.json"), filepath.Join(project, "settings.local.json")} {
+	for _, path := range []string{filepath.Join(user, "settings.json"), filepath.Join(project, "settings.json"),
+		filepath.Join(project, "settings.local.json")} {
 		var s struct {
 			Env map[string]any `json:"env"`
 		}
@@ -160,7 +166,8 @@ func (d *doctor) checkClaude() []finding {
 			err = json.Unmarshal(data, &s)
 		}
 		if err != nil {
-			return []finding{{name, warning, fmt.Sprintf("%s cannot be read (%v)", path, err), "repair it: Claude Code ignores it"}}
+			return []finding{{name, warning, fmt.Sprintf("%s cannot be read (%v)", path, err),
+				"repair it: Claude Code ignores it"}}
 		}
 		before := value
 		value = func(key string) (string, string) {
@@ -178,13 +185,16 @@ func (d *doctor) checkClaude() []finding {
 	}
 	for _, cloud := range []string{"BEDROCK", "VERTEX", "FOUNDRY"} {
 		if v, where := effective("CLAUDE_CODE_USE_" + cloud); v != "" && v != "0" && v != "false" {
-			return []finding{{name, warning, fmt.Sprintf("CLAUDE_CODE_USE_%s in %s sends its calls to that cloud, past the proxy", cloud, where), "unset it to use the proxy"}}
+			return []finding{{name, warning,
+				fmt.Sprintf("CLAUDE_CODE_USE_%s in %s sends its calls to that cloud, past the proxy", cloud, where),
+				"unset it to use the proxy"}}
 		}
 	}
 	base, where := effective("ANTHROPIC_BASE_URL")
 	want := d.baseFor("Anthropic")
 	if base == "" {
-		return []finding{{name, warning, "its calls go straight to Anthropic", fmt.Sprintf(`to use the proxy, start it with oriel run -- claude, or set ANTHROPIC_BASE_URL to %s, in the environment or under "env" in %s`, want, filepath.Join(user, "settings.json"))}}
+		return []finding{{name, warning, "its calls go straight to Anthropic",
+			fmt.Sprintf(`to use the proxy, start it with oriel run -- claude, or set ANTHROPIC_BASE_URL to %s, in the environment or under "env" in %s`, want, filepath.Join(user, "settings.json"))}}
 	}
 	return []finding{d.judgeBase(name, base, where+" sends its calls", want, undoSetup("claude-code"))}
 }

@@ -37,7 +37,8 @@ func (d *doctor) checkFolder() []finding {
 	}
 	found := fmt.Sprintf("%s, %s, writable", there, term.Bytes(folderSize(dir)))
 	if open := openToOthers(dir); open != "" {
-		return []finding{{name, warning, found + ", but other users of this machine can read " + open, "take their rights away with chmod -R go= " + dir}}
+		return []finding{{name, warning, found + ", but other users of this machine can read " + open,
+			"take their rights away with chmod -R go= " + dir}}
 	}
 	return []finding{{name, fine, found + ", private", ""}}
 }
@@ -141,7 +142,8 @@ func (d *doctor) checkStore(ctx context.Context) finding {
 	}); err != nil {
 		return finding{name, failed, err.Error(), "oriel verify reports what is intact"}
 	}
-	return finding{name, fine, fmt.Sprintf("opens, format %d, %s in %s, not locked", format, term.Plural(int(n.Messages), "message", "messages"),
+	return finding{name, fine, fmt.Sprintf("opens, format %d, %s in %s, not locked", format,
+		term.Plural(int(n.Messages), "message", "messages"),
 		term.Plural(int(n.Conversations), "conversation", "conversations")), ""}
 }
 
@@ -174,15 +176,21 @@ func (d *doctor) checkDatabase(ctx context.Context, url string) finding {
 	if err != nil {
 		return finding{name, failed, err.Error(), "oriel verify reports what is intact"}
 	}
-	f := finding{name, fine, fmt.Sprintf("%s answers in %v, PostgreSQL %s, format %d, %s in %s", where, p.RoundTrip.Round(10*time.Microsecond), p.Server, p.Format,
-		term.Plural(int(n.Messages), "message", "messages"), term.Plural(int(n.Conversations), "conversation", "conversations")), ""}
+	f := finding{name, fine, fmt.Sprintf("%s answers in %v, PostgreSQL %s, format %d, %s in %s", where,
+		p.RoundTrip.Round(10*time.Microsecond), p.Server, p.Format,
+		term.Plural(int(n.Messages), "message", "messages"),
+		term.Plural(int(n.Conversations), "conversation", "conversations")), ""}
 	switch {
 	case !p.Writable:
-		f.Status, f.Found, f.Advice = failed, f.Found+", but it cannot be written to", "give the URL of the primary, or several hosts with target_session_attrs=read-write"
+		f.Status, f.Found, f.Advice = failed, f.Found+", but it cannot be written to",
+			"give the URL of the primary, or several hosts with target_session_attrs=read-write"
 	case p.Bypasses:
-		f.Status, f.Found, f.Advice = warning, f.Found+", but this user sees the rows of every tenant whatever the statement", "connect as a user without SUPERUSER and BYPASSRLS"
+		f.Status, f.Found, f.Advice = warning,
+			f.Found+", but this user sees the rows of every tenant whatever the statement",
+			"connect as a user without SUPERUSER and BYPASSRLS"
 	case !p.Encrypted:
-		f.Status, f.Found, f.Advice = warning, f.Found+", but the connection is not encrypted", "add sslmode=verify-full to the URL, or keep it if nobody else uses that network"
+		f.Status, f.Found, f.Advice = warning, f.Found+", but the connection is not encrypted",
+			"add sslmode=verify-full to the URL, or keep it if nobody else uses that network"
 	}
 	return f
 }
@@ -214,7 +222,8 @@ func (d *doctor) checkDisk() finding {
 }
 
 func judgeDisk(dir string, free uint64) finding {
-	f := finding{"disk", fine, fmt.Sprintf("%s free at %s", term.Bytes(int64(min(free, 1<<62))), strings.TrimSuffix(dir, "/")+"/"), ""}
+	f := finding{"disk", fine, fmt.Sprintf("%s free at %s", term.Bytes(int64(min(free, 1<<62))),
+		strings.TrimSuffix(dir, "/")+"/"), ""}
 	switch {
 	case free < noDisk:
 		f.Status, f.Advice = failed, "make room, or calls wait in the spool; oriel prune removes old conversations"

@@ -55,13 +55,15 @@ func (d *doctor) checkHealth(ctx context.Context) finding {
 	const name = "health"
 	host, port, err := net.SplitHostPort(d.proxy.Listen)
 	if err != nil || port == "0" {
-		return finding{name, failed, fmt.Sprintf("%q is not the address of a server", d.proxy.Listen), "give the one that oriel serve printed with --listen"}
+		return finding{name, failed, fmt.Sprintf("%q is not the address of a server", d.proxy.Listen),
+			"give the one that oriel serve printed with --listen"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, portTimeout)
 	defer cancel()
 	there := reachable(host, port)
 	if !d.listens(ctx, there) {
-		return finding{name, failed, "nothing answers at " + there, "start oriel serve, or give its address with --listen"}
+		return finding{name, failed, "nothing answers at " + there,
+			"start oriel serve, or give its address with --listen"}
 	}
 	f := d.checkServer(ctx, there)
 	f.Check = name
@@ -140,9 +142,11 @@ func (d *doctor) checkServer(ctx context.Context, at string) finding {
 	case health.Store == "failed":
 		f.Status, f.Advice = warning, "its history fails, so that calls wait in its spool: its log says why"
 	case health.Status != "ok":
-		f.Status, f.Advice = warning, "something is wrong with it: its log says what, and so does http://"+at+"/oriel/healthz, with its token if it has one"
+		f.Status, f.Advice = warning, "something is wrong with it: its log says what, and so does http://"+at+
+			"/oriel/healthz, with its token if it has one"
 	case health.Version != d.build.Version:
-		f.Status, f.Advice = warning, fmt.Sprintf("this program is %s: start the server again to use it", d.build.Version)
+		f.Status, f.Advice = warning, fmt.Sprintf("this program is %s: start the server again to use it",
+			d.build.Version)
 	case len(health.Unread) > 0:
 		f.Status, f.Advice = warning, unreadAdvice(health.Unread)
 	}
@@ -154,8 +158,9 @@ func unreadAdvice(all []proxy.Unread) string {
 	var parts []string
 	for i := range all[:min(len(all), 5)] {
 		u := &all[i]
-		parts = append(parts, term.OneLine(fmt.Sprintf("%s (%s %s, %s)", cmp.Or(u.Client, "a client without a name"), term.Plural(int(u.Count), "request",
-			"requests"), u.Path, u.Why), maxError))
+		parts = append(parts, term.OneLine(fmt.Sprintf("%s (%s %s, %s)", cmp.Or(u.Client, "a client without a name"),
+			term.Plural(int(u.Count), "request",
+				"requests"), u.Path, u.Why), maxError))
 	}
 	return "it records and cuts nothing of what these send: " + strings.Join(parts, "; ") +
 		": have them POST calls over HTTP to /v1/messages, /v1/chat/completions or /v1/responses"
@@ -208,7 +213,8 @@ func (d *doctor) reach(ctx context.Context, name, base string) (r reach) {
 	}
 	answer.Body.Close()
 	took := d.now().Sub(began)
-	r.Status, r.Found = fine, fmt.Sprintf("%s answers%s: %s%d in %d ms", place(u), way, steps.done(), answer.StatusCode, took.Milliseconds())
+	r.Status, r.Found = fine, fmt.Sprintf("%s answers%s: %s%d in %d ms", place(u), way, steps.done(), answer.StatusCode,
+		took.Milliseconds())
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
 		r.clock, r.known = began.Add(took/2).Sub(date), true
 	}
@@ -302,7 +308,8 @@ func misspelt(env []string) (found []string) {
 			continue
 		}
 		if near := settings.NearVariable(name); near != "" && strings.HasPrefix(name, "ORIEL_") {
-			found = append(found, fmt.Sprintf("%s is set and means nothing: did you mean %s?", term.OneLine(name, 60), near))
+			found = append(found, fmt.Sprintf("%s is set and means nothing: did you mean %s?", term.OneLine(name, 60),
+				near))
 		}
 	}
 	return found
@@ -341,11 +348,13 @@ func (d *doctor) checkProxyVariables() finding {
 	found := strings.Join(set, ", ")
 	switch {
 	case get("HTTP_PROXY") != "" && !coversLoopback(get("NO_PROXY")):
-		return finding{name, warning, found + ", and NO_PROXY leaves this machine out", "add localhost,127.0.0.1 to NO_PROXY, or programs ask that proxy for Oriel"}
+		return finding{name, warning, found + ", and NO_PROXY leaves this machine out",
+			"add localhost,127.0.0.1 to NO_PROXY, or programs ask that proxy for Oriel"}
 	case len(set) > 0:
 		return finding{name, fine, found, ""}
 	case get("ALL_PROXY") != "":
-		return finding{name, warning, "only ALL_PROXY is set, which Oriel does not use", "set HTTPS_PROXY if providers are to be reached through it"}
+		return finding{name, warning, "only ALL_PROXY is set, which Oriel does not use",
+			"set HTTPS_PROXY if providers are to be reached through it"}
 	}
 	return finding{name, fine, "none set: providers are reached directly", ""}
 }
@@ -383,9 +392,11 @@ func (d *doctor) checkClock(reached []reach) finding {
 	case worst == nil:
 		return finding{name, fine, text + "; no provider answered to compare it with", ""}
 	case worst.clock > maxSkew:
-		return finding{name, warning, fmt.Sprintf("%s, %s ahead of that of %s", text, worst.clock.Round(time.Second), worst.host), advice}
+		return finding{name, warning, fmt.Sprintf("%s, %s ahead of that of %s", text, worst.clock.Round(time.Second),
+			worst.host), advice}
 	case worst.clock < -maxSkew:
-		return finding{name, warning, fmt.Sprintf("%s, %s behind that of %s", text, -worst.clock.Round(time.Second), worst.host), advice}
+		return finding{name, warning, fmt.Sprintf("%s, %s behind that of %s", text, -worst.clock.Round(time.Second),
+			worst.host), advice}
 	}
 	return finding{name, fine, fmt.Sprintf("%s, as that of %s", text, worst.host), ""}
 }

@@ -36,7 +36,8 @@ func examineSettings(sources settings.Sources) (setup, finding) {
 		if rest, err := loadSettings(sources); err == nil {
 			s = rest.Settings
 		}
-		return newSetup(s), finding{name, failed, err.Error(), "oriel serve would not start; the other checks go without the file"}
+		return newSetup(s), finding{name, failed, err.Error(),
+			"oriel serve would not start; the other checks go without the file"}
 	}
 	s := newSetup(loaded.Settings)
 	found := loaded.File + " is valid"

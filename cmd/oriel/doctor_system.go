@@ -67,9 +67,11 @@ func judgeMemory(available uint64, known bool, limit int64) finding {
 	}
 	switch {
 	case limit < serve.ServerMemory:
-		f.Status, f.Advice = warning, "a server needs "+term.Bytes(serve.LibraryMemory)+" to be fast: raise GOMEMLIMIT or unset it"
+		f.Status, f.Advice = warning, "a server needs "+term.Bytes(serve.LibraryMemory)+
+			" to be fast: raise GOMEMLIMIT or unset it"
 	case known && available < serve.LibraryMemory:
-		f.Status, f.Advice = warning, "that is less than a server with recall may take: end other programs, or set GOMEMLIMIT lower"
+		f.Status, f.Advice = warning,
+			"that is less than a server with recall may take: end other programs, or set GOMEMLIMIT lower"
 	}
 	return f
 }

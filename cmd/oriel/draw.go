@@ -29,14 +29,18 @@ func drawPlan(out io.Writer, p *window.Plan, s term.Style) error {
 		if k.Pinned {
 			pin = "*"
 		}
-		fmt.Fprintf(&b, "%*d %-9s%s %s %7s  %s %s\n", digits, k.Index, term.OneLine(string(k.Role), 9), pin, fill, term.Thousands(k.Tokens),
+		fmt.Fprintf(&b, "%*d %-9s%s %s %7s  %s %s\n", digits, k.Index, term.OneLine(string(k.Role), 9), pin, fill,
+			term.Thousands(k.Tokens),
 			s.Code(look.colour, look.sign+" "+string(k.Verdict)), s.Code("2", k.Reason))
 	}
 	for _, in := range p.Inserted {
-		fmt.Fprintf(&b, "%*s + %s in message %d, %s tokens: %s\n", digits, "", s.Bold(in.Kind), in.Into, term.Thousands(in.Tokens), s.Code("2", term.OneLine(in.Text, 72)))
+		fmt.Fprintf(&b, "%*s + %s in message %d, %s tokens: %s\n", digits, "", s.Bold(in.Kind), in.Into,
+			term.Thousands(in.Tokens), s.Code("2", term.OneLine(in.Text, 72)))
 	}
 	if t := p.Trajectory; t != nil {
-		fmt.Fprintf(&b, "%*s %s removed (%s in all), %s truncated\n", digits, "", term.Plural(t.Removed, "interaction", "interactions"), term.Thousands(t.RemovedTotal), term.Plural(t.Truncated, "result", "results"))
+		fmt.Fprintf(&b, "%*s %s removed (%s in all), %s truncated\n", digits, "",
+			term.Plural(t.Removed, "interaction", "interactions"), term.Thousands(t.RemovedTotal),
+			term.Plural(t.Truncated, "result", "results"))
 	}
 	for _, w := range p.Warnings {
 		fmt.Fprintf(&b, "%*s ! %s\n", digits, "", w)
@@ -48,7 +52,8 @@ func drawPlan(out io.Writer, p *window.Plan, s term.Style) error {
 	if p.TokensBefore > 0 {
 		share = 100 * float64(p.TokensAfter) / float64(p.TokensBefore)
 	}
-	fmt.Fprintf(&b, "\n%s → %s tokens (%.0f%%), budget %s, policy %s: %s\n", term.Thousands(p.TokensBefore), s.Bold(term.Thousands(p.TokensAfter)),
+	fmt.Fprintf(&b, "\n%s → %s tokens (%.0f%%), budget %s, policy %s: %s\n", term.Thousands(p.TokensBefore),
+		s.Bold(term.Thousands(p.TokensAfter)),
 		share, term.Thousands(p.Budget), p.Policy, p.Action)
 	_, err := out.Write(b.Bytes())
 	return err

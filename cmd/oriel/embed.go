@@ -118,7 +118,8 @@ func readLines(ctx context.Context, in io.Reader, batches chan<- []string) error
 			size += len(line)
 		}
 		arrived, _ := r.Peek(r.Buffered())
-		if len(batch) > 0 && (err != nil || len(batch) == embedTexts || size > embedBytes || bytes.IndexByte(arrived, '\n') < 0) {
+		if len(batch) > 0 && (err != nil || len(batch) == embedTexts || size > embedBytes ||
+			bytes.IndexByte(arrived, '\n') < 0) {
 			select {
 			case batches <- batch:
 			case <-ctx.Done():

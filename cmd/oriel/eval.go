@@ -97,13 +97,15 @@ length, directives, spread, conversation, router.`,
 	f.IntSliceVar(&o.budgets, "budget", []int{512, 1024, 2048, 4096, 8192}, "`tokens` of context")
 	f.StringSliceVar(&o.policies, "policy", eval.Policies(), "`policies` to compare")
 	f.StringSliceVar(&o.remove, "without", nil, "`stages` to leave out")
-	f.StringVar(&o.scope, "scope", string(recall.ReachConversation), "`part` that a question is asked of: conversation, its own, or user, all of the set as one")
+	f.StringVar(&o.scope, "scope", string(recall.ReachConversation),
+		"`part` that a question is asked of: conversation, its own, or user, all of the set as one")
 	f.StringVar(&o.details, "details", "", "`file` for one line of JSON for each question, budget and policy")
 	f.StringVar(&o.server, "answer", "", "`address` of a server that answers the questions, up to /v1")
 	f.StringVar(&o.model, "model", "", "`name` of the model that answers")
 	f.IntVar(&o.limit, "answer-limit", 0, "most `questions` to answer, spread over the set (default all)")
 	f.IntVar(&o.concurrency, "concurrency", 4, "`calls` at a time")
-	f.IntVar(&o.window, "window", 0, "most `tokens` of a prompt: a longer history is cut to its newest (default the model's)")
+	f.IntVar(&o.window, "window", 0,
+		"most `tokens` of a prompt: a longer history is cut to its newest (default the model's)")
 	o.table = addModelTable(cmd)
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -137,7 +139,8 @@ func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report any, err err
 	weights := recall.DefaultWeights()
 	for _, stage := range o.remove {
 		if !weights.Without(stage) {
-			return nil, fmt.Errorf("%w: --without %s: the stages are %s", eval.ErrOption, stage, strings.Join(recall.Stages(), ", "))
+			return nil, fmt.Errorf("%w: --without %s: the stages are %s", eval.ErrOption, stage,
+				strings.Join(recall.Stages(), ", "))
 		}
 	}
 	answers, err := o.answers(cmd)
@@ -146,7 +149,8 @@ func (o *evalFlags) run(cmd *cobra.Command, paths []string) (report any, err err
 	}
 	options := eval.Options{Budgets: o.budgets, Policies: o.policies, Weights: &weights}
 	if !slices.Contains(eval.Reaches(), recall.Reach(o.scope)) {
-		return nil, fmt.Errorf("%w: --scope %q: use %s or %s", eval.ErrOption, term.OneLine(o.scope, 40), recall.ReachConversation, recall.ReachUser)
+		return nil, fmt.Errorf("%w: --scope %q: use %s or %s", eval.ErrOption, term.OneLine(o.scope, 40),
+			recall.ReachConversation, recall.ReachUser)
 	}
 	set, err := eval.Load(cmd.Context(), o.format, paths)
 	if err != nil {
@@ -192,7 +196,8 @@ func (o *evalFlags) answers(cmd *cobra.Command) (*eval.AnswerOptions, error) {
 	if o.server == "" {
 		for _, name := range []string{"model", "answer-limit", "concurrency", "window"} {
 			if cmd.Flags().Changed(name) {
-				return nil, fmt.Errorf("%w: --%s is for a model that answers: give --answer, the address of its server", eval.ErrOption, name)
+				return nil, fmt.Errorf("%w: --%s is for a model that answers: give --answer, the address of its server",
+					eval.ErrOption, name)
 			}
 		}
 		return nil, nil
@@ -225,14 +230,16 @@ func (o *evalFlags) answers(cmd *cobra.Command) (*eval.AnswerOptions, error) {
 // printAnswers prints a table with one row per policy and budget.
 func printAnswers(cmd *cobra.Command, r *eval.AnswerReport) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s: %s, %s with an answer, %s without one to give", r.Model, term.Plural(r.Conversations, "conversation", "conversations"),
+	fmt.Fprintf(&b, "%s: %s, %s with an answer, %s without one to give", r.Model,
+		term.Plural(r.Conversations, "conversation", "conversations"),
 		term.Plural(r.Questions, "question", "questions"), term.Thousands(r.Unanswerable))
 	if r.Without > 0 {
 		fmt.Fprintf(&b, "; %s not asked: the set has no answer", term.Thousands(r.Without))
 	}
 	b.WriteString("\n")
 	if r.Cut > 0 {
-		fmt.Fprintf(&b, "whole: cut to the newest messages in %s, to keep prompts within %s tokens; see --window\n", term.Plural(r.Cut, "conversation", "conversations"), term.Thousands(r.Window))
+		fmt.Fprintf(&b, "whole: cut to the newest messages in %s, to keep prompts within %s tokens; see --window\n",
+			term.Plural(r.Cut, "conversation", "conversations"), term.Thousands(r.Window))
 	}
 	b.WriteString("\n")
 	t := term.Table{Left: []bool{true, false, false, false, false, false, false, false, false}}
@@ -247,11 +254,13 @@ func printAnswers(cmd *cobra.Command, r *eval.AnswerReport) error {
 			refused = one(row.Refused) + " of " + term.Thousands(row.Unanswerable)
 		}
 		failures += row.Failures
-		t.Row(row.Policy, budget, term.Thousands(row.Questions), one(row.Exact), one(row.F1), one(row.Declined), refused, term.Thousands(int(row.Tokens+.5)), term.Thousands(row.Failures))
+		t.Row(row.Policy, budget, term.Thousands(row.Questions), one(row.Exact), one(row.F1), one(row.Declined),
+			refused, term.Thousands(int(row.Tokens+.5)), term.Thousands(row.Failures))
 	}
 	t.Draw(&b)
 	if failures > 0 {
-		fmt.Fprintf(&b, "\n%s failed and %s in no other figure; the first: %s\n", term.Plural(failures, "call", "calls"), map[bool]string{true: "is", false: "are"}[failures == 1], r.Fault)
+		fmt.Fprintf(&b, "\n%s failed and %s in no other figure; the first: %s\n",
+			term.Plural(failures, "call", "calls"), map[bool]string{true: "is", false: "are"}[failures == 1], r.Fault)
 	}
 	_, err := cmd.OutOrStdout().Write(b.Bytes())
 	return err
@@ -261,7 +270,8 @@ func printAnswers(cmd *cobra.Command, r *eval.AnswerReport) error {
 // budget.
 func printEval(cmd *cobra.Command, r *eval.Report, o *evalFlags) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s, %s", term.Plural(r.Conversations, "conversation", "conversations"), term.Plural(r.Questions, "question", "questions"))
+	fmt.Fprintf(&b, "%s, %s", term.Plural(r.Conversations, "conversation", "conversations"),
+		term.Plural(r.Questions, "question", "questions"))
 	if r.Aside > 0 {
 		fmt.Fprintf(&b, ", %s aside", term.Thousands(r.Aside))
 	}

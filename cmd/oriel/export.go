@@ -91,5 +91,7 @@ func branchHead(heads []timeline.Place, branch int) (timeline.Place, error) {
 	case len(heads) < 2:
 		return timeline.Place{}, fmt.Errorf("--branch %d: the conversation has no other branches", branch)
 	}
-	return timeline.Place{}, fmt.Errorf("--branch %d: the conversation has branches 0 to %d, oriel show CONVERSATION --branches lists them", branch, len(heads)-1)
+	return timeline.Place{},
+		fmt.Errorf("--branch %d: the conversation has branches 0 to %d, oriel show CONVERSATION --branches lists them",
+			branch, len(heads)-1)
 }

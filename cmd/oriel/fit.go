@@ -65,26 +65,34 @@ trajectory for --format trajectory.`,
 	f.IntVar(&o.Window, "window", 0, "the model's context window in `tokens` (default: from the model table)")
 	f.IntVar(&o.Reserve, "reserve", 0, "`tokens` kept for the reply (default: the request's own limit, or 8192)")
 	f.IntVar(&o.Budget, "budget", 0, "most `tokens` of the whole request (default: the window less margin and reserve)")
-	f.Float64Var(&o.Margin, "margin", 0, "`share` of the window that is left free, from 0 up to, and less than, 1 (default: that of the settings, 0.1)")
+	f.Float64Var(&o.Margin, "margin", 0,
+		"`share` of the window that is left free, from 0 up to, and less than, 1 (default: that of the settings, 0.1)")
 	f.IntVar(&o.Low, "low", 0, "`tokens` that a cut goes down to (default: the budget)")
-	f.StringVar(&o.Policy, "policy", "", "what is removed: "+strings.Join(window.Policies(), ", ")+", trajectory (default ladder)")
-	f.StringVar(&o.mode, "mode", "hard", "soft (may decline), hard (must fit) or recovery (the provider refused: must get smaller)")
-	f.StringVar(&o.Profile, "profile", "", "`name` of a profile: "+strings.Join(window.Profiles(), ", ")+", or one of [profiles] of the settings")
+	f.StringVar(&o.Policy, "policy", "", "what is removed: "+strings.Join(window.Policies(), ", ")+
+		", trajectory (default ladder)")
+	f.StringVar(&o.mode, "mode", "hard",
+		"soft (may decline), hard (must fit) or recovery (the provider refused: must get smaller)")
+	f.StringVar(&o.Profile, "profile", "", "`name` of a profile: "+strings.Join(window.Profiles(), ", ")+
+		", or one of [profiles] of the settings")
 	f.StringVar(&o.Query, "query", "", "what it is about now, for relevance: messages are compared with it by meaning")
 	f.StringVar(&o.pins, "pin", "", "`indices` of messages that stay, such as 0,4")
 	f.StringVar(&o.now, "now", "", "the clock, as RFC 3339 `time` (default: now)")
 	f.StringVar(&o.planFile, "plan", "", "`file` for the plan; - is standard error")
-	f.Float64Var(&o.threshold, "threshold", 0, "`percent` of the window at which condense starts (5 to 100, default 100)")
+	f.Float64Var(&o.threshold, "threshold", 0,
+		"`percent` of the window at which condense starts (5 to 100, default 100)")
 	f.Float64Var(&o.Fraction, "fraction", 0, "share of messages that halve removes (default 0.5)")
 	f.IntVar(&o.MaxItems, "max-items", 0, "most messages that fifo (default 50) and slide (default 40) keep")
 	f.IntVar(&o.KeepRecent, "keep-recent", 0, "newest messages that condense keeps (default 3)")
-	f.StringSliceVar(&o.KeepTools, "keep-tools", nil, "`names` of tools whose results mask and ladder leave alone, such as read_file,grep")
+	f.StringSliceVar(&o.KeepTools, "keep-tools", nil,
+		"`names` of tools whose results mask and ladder leave alone, such as read_file,grep")
 	f.BoolVar(&o.wouldManage, "would-manage", false, "print true or false and why, and change nothing")
 	f.StringVar(&o.preset, "preset", "", "trajectory settings: demo, reasoning, debug, minimal")
 	f.IntVar(&o.trajectory.MaxInteractions, "max-interactions", 0, "interactions that a trajectory keeps (default 10)")
 	f.IntVar(&o.trajectory.ResultLimit, "result-limit", 0, "characters that a trajectory's result keeps (default 500)")
-	f.IntVar(&o.trajectory.PreserveFirst, "preserve-first", 0, "first interactions that a trajectory keeps; 0 keeps none of them (default 1)")
-	f.BoolVar(&o.trajectory.KeepResults, "keep-results", false, "leave a trajectory's results whole, however long they are")
+	f.IntVar(&o.trajectory.PreserveFirst, "preserve-first", 0,
+		"first interactions that a trajectory keeps; 0 keeps none of them (default 1)")
+	f.BoolVar(&o.trajectory.KeepResults, "keep-results", false,
+		"leave a trajectory's results whole, however long they are")
 	table := addModelTable(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
@@ -247,7 +255,8 @@ func showPlan(out io.Writer, plan *window.Plan) error {
 // characters, not tokens.
 func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *window.Plan, error) {
 	if o.Policy != "" && o.Policy != "trajectory" {
-		return nil, nil, fmt.Errorf("policy %q is for requests: a trajectory has --policy trajectory, with --preset, --max-interactions, --result-limit, --preserve-first, --keep-results", o.Policy)
+		return nil, nil,
+			fmt.Errorf("policy %q is for requests: a trajectory has --policy trajectory, with --preset, --max-interactions, --result-limit, --preserve-first, --keep-results", o.Policy)
 	}
 	t, err := wire.ReadTrajectory(data, wire.Limits{})
 	if err != nil {
@@ -279,13 +288,16 @@ func (o *fitFlags) fitTrajectory(cmd *cobra.Command, data []byte) ([]byte, *wind
 	}
 	for _, name := range []string{"budget", "low", "window", "reserve", "pin"} {
 		if cmd.Flags().Changed(name) {
-			o.warnings = append(o.warnings, "--"+name+" is for requests: a trajectory is cut by interactions and characters")
+			o.warnings = append(o.warnings,
+				"--"+name+" is for requests: a trajectory is cut by interactions and characters")
 		}
 	}
 	out, report, plan := trajectory.Fit(t, opts)
 	if o.wouldManage {
-		fmt.Fprintf(cmd.OutOrStdout(), "%t %d of %s would be removed, and %s shortened\n", plan.Action != "none", report.Removed,
-			term.Plural(len(t.Steps), "interaction", "interactions"), term.Plural(report.Truncated, "result", "results"))
+		fmt.Fprintf(cmd.OutOrStdout(), "%t %d of %s would be removed, and %s shortened\n", plan.Action != "none",
+			report.Removed,
+			term.Plural(len(t.Steps), "interaction", "interactions"),
+			term.Plural(report.Truncated, "result", "results"))
 		return nil, plan, nil
 	}
 	return out, plan, nil

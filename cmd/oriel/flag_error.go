@@ -24,7 +24,8 @@ func plainFlagError(cmd *cobra.Command, err error) error {
 	}
 	takes := map[string]string{
 		"int": "a whole number", "int64": "a whole number", "uint": "a whole number",
-		"intSlice": "whole numbers, separated by commas", "float64": "a number", "bool": "true or false", "duration": "a duration such as 30s or 5m",
+		"intSlice": "whole numbers, separated by commas", "float64": "a number", "bool": "true or false",
+		"duration": "a duration such as 30s or 5m",
 	}[f.Value.Type()]
 	if takes == "" {
 		return err

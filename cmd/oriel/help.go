@@ -17,7 +17,8 @@ var groups = []struct {
 	commands  []string
 }{
 	{"use", "Use it:", []string{"run", "serve", "demo", "mcp", "setup", "service"}},
-	{"look", "Look:", []string{"console", "conversations", "show", "recall", "usage", "context", "top", "statusline", "directives"}},
+	{"look", "Look:", []string{"console", "conversations", "show", "recall", "usage", "context", "top", "statusline",
+		"directives"}},
 	{"steer", "Steer:", []string{"pin", "unpin", "undo", "release", "private"}},
 	{"keep", "Keep the history:", []string{"import", "export", "backup", "copy", "verify", "stats", "prune", "delete"}},
 	{"body", "Request bodies, models and texts:", []string{"count", "fit", "models", "embed", "eval"}},

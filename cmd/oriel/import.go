@@ -85,7 +85,8 @@ imported.`,
 	f.StringVar(&project, "project", "", "`project` of the conversations (default: the folder that a session ran in)")
 	f.StringVar(&sync, "sync", "normal", "what a power failure may lose: the last moments (normal) or nothing (full)")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
-	f.BoolVar(&verbose, "verbose", false, "name the lines that cannot be read and list what was imported beside them, on standard error")
+	f.BoolVar(&verbose, "verbose", false,
+		"name the lines that cannot be read and list what was imported beside them, on standard error")
 	data := addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		defer endBySignals(cmd)()
@@ -130,7 +131,8 @@ imported.`,
 		report.Problems = append(unread, report.Problems...)
 		if n := len(report.Skipped); mine && n > 0 && !verbose && !asJSON {
 			report.Skipped = nil // agents keep other files beside their conversations
-			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: note: %s no known form and %s left out; --verbose lists them\n", term.Plural(n, "other file there has", "other files there have"), are(n))
+			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: note: %s no known form and %s left out; --verbose lists them\n",
+				term.Plural(n, "other file there has", "other files there have"), are(n))
 		}
 		return finishImport(cmd, report, called, err, asJSON, verbose)
 	}
@@ -151,7 +153,8 @@ func keepWords(cmd *cobra.Command, store timeline.Store, tenant string, r *impor
 		if err := recall.KeepWords(cmd.Context(), store, tenant, c.Name); err != nil {
 			if cmd.Context().Err() == nil {
 				p.End()
-				fmt.Fprintf(cmd.ErrOrStderr(), "oriel: note: the words are indexed by the first search: %s\n", term.OneLine(err.Error(), maxError))
+				fmt.Fprintf(cmd.ErrOrStderr(), "oriel: note: the words are indexed by the first search: %s\n",
+					term.OneLine(err.Error(), maxError))
 			}
 			return
 		}
@@ -277,7 +280,8 @@ func printImport(out io.Writer, r *importer.Report, called names) error {
 			t.Row(fmt.Sprintf("and %s more", term.Thousands(len(r.Conversations)-i)), "", "", "", "")
 			break
 		}
-		t.Row(called.short.of(c.Name), string(c.Format), term.Thousands(c.Messages), term.Thousands(c.New), called.titles[c.Name])
+		t.Row(called.short.of(c.Name), string(c.Format), term.Thousands(c.Messages), term.Thousands(c.New),
+			called.titles[c.Name])
 	}
 	if len(r.Conversations) > 0 {
 		if sc := term.ScreenOf(out); sc.Width > 0 {
@@ -286,7 +290,8 @@ func printImport(out io.Writer, r *importer.Report, called names) error {
 		t.Draw(&b)
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "%s, %s, %s: %s new", term.Plural(r.Files, "file", "files"), term.Bytes(r.Bytes), term.Plural(r.Messages, "message", "messages"), term.Thousands(r.New))
+	fmt.Fprintf(&b, "%s, %s, %s: %s new", term.Plural(r.Files, "file", "files"), term.Bytes(r.Bytes),
+		term.Plural(r.Messages, "message", "messages"), term.Thousands(r.New))
 	if r.Variants > 0 {
 		fmt.Fprintf(&b, ", %s", term.Plural(r.Variants, "new form of a known one", "new forms of known ones"))
 	}

@@ -39,7 +39,8 @@ func usualPlaces(system string, env func(string) string, home string) []usualPla
 	case "windows":
 		config = or(env("AppData"), "AppData", "Roaming")
 	}
-	cline := cmp.Or(env("CLINE_SESSION_DATA_DIR"), filepath.Join(cmp.Or(env("CLINE_DATA_DIR"), filepath.Join(or(env("CLINE_DIR"), ".cline"), "data")), "sessions"))
+	cline := cmp.Or(env("CLINE_SESSION_DATA_DIR"),
+		filepath.Join(cmp.Or(env("CLINE_DATA_DIR"), filepath.Join(or(env("CLINE_DIR"), ".cline"), "data")), "sessions"))
 	places := []usualPlace{
 		{"Claude Code", filepath.Join(or(env("CLAUDE_CONFIG_DIR"), ".claude"), "projects")},
 		{"Codex", filepath.Join(or(env("CODEX_HOME"), ".codex"), "sessions")},
@@ -89,7 +90,8 @@ func aiderHistory(dir string) string {
 
 // findMine returns the paths of the usual places that hold conversations, and what it could
 // not read there. It prints both.
-func findMine(ctx context.Context, w io.Writer, o importer.Options) (found []string, unread []importer.Problem, err error) {
+func findMine(ctx context.Context, w io.Writer,
+	o importer.Options) (found []string, unread []importer.Problem, err error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return nil, nil, fmt.Errorf("--mine: %w", err)
@@ -139,7 +141,8 @@ func findMine(ctx context.Context, w io.Writer, o importer.Options) (found []str
 		if len(unread) > 0 {
 			where = " that can be read"
 		}
-		return nil, nil, fmt.Errorf("--mine: no agent keeps conversations in its usual place here%s: name files or folders", where)
+		return nil, nil,
+			fmt.Errorf("--mine: no agent keeps conversations in its usual place here%s: name files or folders", where)
 	}
 	if term.IsTerminal(w) {
 		fitPaths(&t, term.Width(w))

@@ -42,7 +42,8 @@ func readInput(cmd *cobra.Command, args []string) ([]byte, error) {
 	defer in.Close()
 	name := inputName(args)
 	sayReading(cmd, name)
-	data, err := interruptible(cmd.Context(), func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, maxInput+1)) })
+	data, err := interruptible(cmd.Context(),
+		func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, maxInput+1)) })
 	if errors.Is(err, context.Canceled) {
 		return nil, &exit{code: exitInterrupted}
 	}
@@ -111,7 +112,8 @@ func interruptible[T any](ctx context.Context, read func() (T, error)) (T, error
 // addModelTable adds the flag for a file that is merged into the built-in
 // model table.
 func addModelTable(cmd *cobra.Command) *string {
-	return cmd.Flags().String("models", os.Getenv("ORIEL_MODELS"), "JSON `file` of models over the built-in table (default $ORIEL_MODELS)")
+	return cmd.Flags().String("models", os.Getenv("ORIEL_MODELS"),
+		"JSON `file` of models over the built-in table (default $ORIEL_MODELS)")
 }
 
 // modelTable returns the built-in table with the models of the settings in it, and with

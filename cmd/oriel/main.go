@@ -130,7 +130,8 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	if len(meant) > 0 {
 		hint = "did you mean " + strings.Join(meant, " or ") + "? "
 	}
-	return fmt.Errorf("unknown command %q: %s%s --help lists the commands", term.OneLine(name, 60), hint, parent.CommandPath())
+	return fmt.Errorf("unknown command %q: %s%s --help lists the commands", term.OneLine(name, 60), hint,
+		parent.CommandPath())
 }
 
 // otherWays maps commands that people try and that do not exist to what does the job.
@@ -233,8 +234,10 @@ if neither names one.`,
 		return fmt.Errorf("%w: see %s --help", plainFlagError(cmd, err), cmd.CommandPath())
 	})
 	root.AddCommand(countCommand(), embedCommand(), fitCommand(), modelsCommand(),
-		importCommand(), conversationsCommand(), showCommand(), exportCommand(), pinCommand(), unpinCommand(), privateCommand(), undoCommand(),
-		releaseCommand(), deleteCommand(), pruneCommand(), backupCommand(), copyCommand(), verifyCommand(), statsCommand(), usageCommand(), contextCommand(), statuslineCommand(), topCommand(),
+		importCommand(), conversationsCommand(), showCommand(), exportCommand(), pinCommand(), unpinCommand(),
+		privateCommand(), undoCommand(),
+		releaseCommand(), deleteCommand(), pruneCommand(), backupCommand(), copyCommand(), verifyCommand(),
+		statsCommand(), usageCommand(), contextCommand(), statuslineCommand(), topCommand(),
 		directivesCommand(), recallCommand(), evalCommand(), serveCommand(), consoleCommand(),
 		tokenCommand(), configCommand(), runCommand(), mcpCommand(), setupCommand(), serviceCommand(), demoCommand(),
 		versionCommand(), completionCommand(), manCommand(), doctorCommand())

@@ -29,7 +29,8 @@ it replaces an older one.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string,
+			_ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,7 +65,8 @@ var variables = [][2]string{
 	{"ORIEL_MODELS", "JSON file of models over the built-in table"},
 	{"ORIEL_CONFIG", "file of settings, where --config is not given"},
 	{"ORIEL_LISTEN, ORIEL_TOKEN, ORIEL_UPSTREAM_OPENAI …", "settings; oriel config --init prints the name of each"},
-	{"ORIEL_KERNEL", "kernels for embeddings and vectors: a name such as avx2, or with a minus sign what not to use; oriel version names those in use"},
+	{"ORIEL_KERNEL",
+		"kernels for embeddings and vectors: a name such as avx2, or with a minus sign what not to use; oriel version names those in use"},
 	{"HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "the way to the providers"},
 	{"GOMEMLIMIT", "memory that oriel serve should stay within, such as 1GiB"},
 	{"NO_COLOR", "no colour on terminals, whatever its value"},

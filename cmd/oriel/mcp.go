@@ -63,7 +63,8 @@ Ctrl-C ends it`)
 		h := &mcpHistory{data: data, tenant: tenant, readOnly: readOnly}
 		defer h.shutDown()
 		server := mcp.New(mcp.Options{
-			Open: h.open, Tenant: tenant, Conversation: conversation, Project: workingFolder(), ReadOnly: readOnly, Version: version(),
+			Open: h.open, Tenant: tenant, Conversation: conversation, Project: workingFolder(), ReadOnly: readOnly,
+			Version: version(),
 		})
 		pipe := newAnsweredInput(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
 		err = server.Run(cmd.Context(), &sdk.IOTransport{Reader: pipe, Writer: pipe})

@@ -54,7 +54,8 @@ notices this with its next calls.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("forget") {
 			if forget == "" || len(args) > 0 || learnt || asJSON {
-				return fmt.Errorf("--forget wants the name of a model, or all, and nothing else: oriel models --forget gpt-4o")
+				return fmt.Errorf(
+					"--forget wants the name of a model, or all, and nothing else: oriel models --forget gpt-4o")
 			}
 			return forgetLearnt(cmd, data, forget)
 		}
@@ -109,7 +110,8 @@ func drawModels(list []token.Model, sc term.Screen) []byte {
 			name += " ~"
 		}
 		t.Row(name, count(m.Window), count(m.MaxInput), count(m.MaxOutput),
-			dollars(m.Prices.Input), dollars(m.Prices.Output), dollars(m.Prices.CacheRead), dollars(m.Prices.CacheWrite),
+			dollars(m.Prices.Input), dollars(m.Prices.Output), dollars(m.Prices.CacheRead),
+			dollars(m.Prices.CacheWrite),
 			count(m.Cache.Min), m.Date)
 	}
 	if sc.Width > 0 {

@@ -19,7 +19,8 @@ func logLines(w io.Writer) *lines.Writer {
 // missingLines returns the log line that reports how many are missing.
 func missingLines(n int64) []byte {
 	var b bytes.Buffer
-	slog.New(slog.NewTextHandler(&b, nil)).Warn("lines of this log are missing: nobody read them, or they could not be written", "lines", n)
+	slog.New(slog.NewTextHandler(&b,
+		nil)).Warn("lines of this log are missing: nobody read them, or they could not be written", "lines", n)
 	return b.Bytes()
 }
 

@@ -37,7 +37,8 @@ func unpinCommand() *cobra.Command {
 	}, "unpinned", (*oriel.Conversation).Unpin)
 }
 
-func pinning(cmd *cobra.Command, done string, do func(*oriel.Conversation, context.Context, int64) error) *cobra.Command {
+func pinning(cmd *cobra.Command, done string,
+	do func(*oriel.Conversation, context.Context, int64) error) *cobra.Command {
 	var asJSON bool
 	cmd.Args = oneConversation(2, 2, "a conversation and the id of a message")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -46,7 +47,8 @@ func pinning(cmd *cobra.Command, done string, do func(*oriel.Conversation, conte
 		name := ""
 		id, err := strconv.ParseInt(args[1], 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not an id: give the number that oriel show %s prints", term.OneLine(args[1], 40), args[0])
+			return fmt.Errorf("%q is not an id: give the number that oriel show %s prints", term.OneLine(args[1], 40),
+				args[0])
 		}
 		said := fmt.Sprintf("%s %d", done, id)
 		if done == "unpinned" {
@@ -63,7 +65,8 @@ func pinning(cmd *cobra.Command, done string, do func(*oriel.Conversation, conte
 			return err
 		}
 		if asJSON {
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": name, "id": id, "pinned": done == "pinned"})
+			return printJSON(cmd.OutOrStdout(),
+				map[string]any{"conversation": name, "id": id, "pinned": done == "pinned"})
 		}
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
 		return err

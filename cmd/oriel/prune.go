@@ -86,7 +86,8 @@ the question work on a copy in the folder for temporary files.`,
 			question := "" // without a terminal there is none
 			if asks {
 				var would prunedInfo
-				if err := onCopy(cmd.Context(), s, func(copied tenantStore) error { return would.prune(cmd.Context(), copied, policy) }); err != nil {
+				if err := onCopy(cmd.Context(), s,
+					func(copied tenantStore) error { return would.prune(cmd.Context(), copied, policy) }); err != nil {
 					return err
 				}
 				if len(would.Deleted) == 0 {
@@ -147,7 +148,8 @@ func (r *prunedInfo) prune(ctx context.Context, s tenantStore, p timeline.Policy
 	}
 	gone, err := timeline.Prune(ctx, s, s.tenant, p, time.Now())
 	if err != nil {
-		return &failure{fmt.Errorf("%w: %s had been deleted before", err, term.Plural(len(gone), "conversation", "conversations"))}
+		return &failure{fmt.Errorf("%w: %s had been deleted before", err,
+			term.Plural(len(gone), "conversation", "conversations"))}
 	}
 	after, err := s.Stats(ctx, s.tenant)
 	if err != nil {
@@ -194,7 +196,8 @@ func (r *prunedInfo) question(ctx context.Context, s tenantStore) (string, error
 			last = said
 		}
 	}
-	return fmt.Sprintf("Delete %s (%s, last used %s) permanently?", term.Plural(len(r.Deleted), "conversation", "conversations"),
+	return fmt.Sprintf("Delete %s (%s, last used %s) permanently?",
+		term.Plural(len(r.Deleted), "conversation", "conversations"),
 		term.Bytes(r.Bytes), days(first.Local(), last.Local(), time.Now())), nil
 }
 
@@ -270,7 +273,8 @@ func byteCount(s string) (int64, error) {
 		n    float64
 	}{
 		{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"tib", 1 << 40},
-		{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"t", 1e12}, {"b", 1}, {"", 1},
+		{"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"t", 1e12}, {"b", 1},
+		{"", 1},
 	}
 	text := strings.ToLower(strings.ReplaceAll(s, " ", ""))
 	for _, u := range units {

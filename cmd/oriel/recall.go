@@ -84,7 +84,8 @@ all conversations.`,
 	f.StringVar(&o.scope, "scope", "conversation", "where to look from --conversation: conversation, project or user")
 	f.IntVarP(&o.around, "context", "C", 0, "also show `n` messages before and after each")
 	f.IntVar(&o.budget, "budget", recall.DefaultBudget, "most `tokens` of the text")
-	f.IntVar(&o.top, "top", 0, "most `passages`, or messages for people (default: as many as fit, 16 for people; 10 for dense)")
+	f.IntVar(&o.top, "top", 0,
+		"most `passages`, or messages for people (default: as many as fit, 16 for people; 10 for dense)")
 	f.Float64Var(&o.floor, "floor", 0, "lowest `score` that is shown (default 0.15, 0.3 for dense; below 0 for none)")
 	f.StringVar(&o.mode, "mode", "hybrid", "hybrid, keyword or dense")
 	f.BoolVar(&o.complete, "complete", false, "make all vectors first (default with --json)")
@@ -147,14 +148,16 @@ func (o *recallFlags) check() error {
 
 // where finds out which conversations are searched, and from which one.
 func (o *recallFlags) where(ctx context.Context, s tenantStore) (recall.Where, error) {
-	return placeWhere(ctx, s, report.Place{Conversation: o.conversation, Project: o.project, Reach: recall.Reach(o.scope)})
+	return placeWhere(ctx, s, report.Place{Conversation: o.conversation, Project: o.project,
+		Reach: recall.Reach(o.scope)})
 }
 
 // placeWhere is report.Where with errors that the user did not cause as failures.
 func placeWhere(ctx context.Context, s tenantStore, p report.Place) (recall.Where, error) {
 	w, err := report.Where(ctx, s, s.tenant, p)
 	var unknown *report.UnknownProject
-	if err != nil && !errors.Is(err, timeline.ErrNoConversation) && !errors.As(err, &unknown) && !errors.Is(err, report.ErrEmpty) {
+	if err != nil && !errors.Is(err, timeline.ErrNoConversation) && !errors.As(err, &unknown) &&
+		!errors.Is(err, report.ErrEmpty) {
 		return w, &failure{err}
 	}
 	return w, err
@@ -246,7 +249,8 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 			return found{}, &failure{err}
 		}
 	}
-	ask := recall.RecallOptions{Budget: o.budget, Top: o.top, Floor: o.floor, Mode: recall.Mode(o.mode), Directives: -1, Now: time.Now()}
+	ask := recall.RecallOptions{Budget: o.budget, Top: o.top, Floor: o.floor, Mode: recall.Mode(o.mode), Directives: -1,
+		Now: time.Now()}
 	if forPeople {
 		ask.Budget = peopleBudget
 	}
@@ -280,7 +284,8 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 
 // newFound returns the JSON form of a result of a search that began in own.
 func newFound(r *recall.Result, own string) found {
-	f := found{Query: r.Query, Mode: r.Mode, TookMS: r.TookMS, Tokens: r.Tokens, Passages: make([]foundPassage, len(r.Passages)), Text: r.Text, result: r, own: own}
+	f := found{Query: r.Query, Mode: r.Mode, TookMS: r.TookMS, Tokens: r.Tokens,
+		Passages: make([]foundPassage, len(r.Passages)), Text: r.Text, result: r, own: own}
 	for i, p := range r.Passages {
 		name, id := report.Origin(p.Block, own)
 		f.Passages[i] = foundPassage{p, name, id}
@@ -308,7 +313,8 @@ func embedAll(cmd *cobra.Command, engine *oriel.Engine, where recall.Where) erro
 	case err == nil:
 	case cmd.Context().Err() != nil:
 		p.End()
-		return fmt.Errorf("stopped; %s of %s passages have vectors: run it again to continue", term.Thousands(n.Embedded), term.Thousands(n.Passages))
+		return fmt.Errorf("stopped; %s of %s passages have vectors: run it again to continue",
+			term.Thousands(n.Embedded), term.Thousands(n.Passages))
 	case read && n.Embedded == n.Passages:
 		p.End()
 		notKept(cmd, cause(err))
@@ -339,7 +345,8 @@ func (r *found) howFound() string {
 		fmt.Fprintf(&b, ", %s embedded", term.Plural(int(r.Embedded), "passage", "passages"))
 	}
 	if r.Unembedded > 0 {
-		fmt.Fprintf(&b, "; %s found by words alone so far (--complete)", term.Plural(r.Unembedded, "passage", "passages"))
+		fmt.Fprintf(&b, "; %s found by words alone so far (--complete)",
+			term.Plural(r.Unembedded, "passage", "passages"))
 	}
 	return b.String()
 }

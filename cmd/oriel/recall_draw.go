@@ -41,7 +41,8 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 		return err
 	}
 	return term.Paged(cmd.OutOrStdout(), func(out io.Writer, sc term.Screen) error {
-		d := hitDrawing{screen: sc, words: report.NewMatcher(r.Query), titles: titles, short: short, full: o.full, spare: spareLines}
+		d := hitDrawing{screen: sc, words: report.NewMatcher(r.Query), titles: titles, short: short, full: o.full,
+			spare: spareLines}
 		for i := range groups {
 			if err := d.group(cmd.Context(), s, &groups[i], o.around); err != nil {
 				return err
@@ -98,7 +99,9 @@ func (d *hitDrawing) group(ctx context.Context, s tenantStore, g *report.HitGrou
 		}
 	}
 	if g.More > 0 {
-		fmt.Fprintln(&d.b, d.screen.Style.Code("2", fmt.Sprintf("%s… %s: --conversation %s", margin, term.Plural(g.More, "more message", "more messages"), d.typed(g.Conversation))))
+		fmt.Fprintln(&d.b,
+			d.screen.Style.Code("2", fmt.Sprintf("%s… %s: --conversation %s", margin,
+				term.Plural(g.More, "more message", "more messages"), d.typed(g.Conversation))))
 	}
 	d.b.WriteString("\n")
 	return nil
@@ -115,7 +118,8 @@ func (d *hitDrawing) hit(ctx context.Context, s tenantStore, h *report.Hit, arou
 	if !h.Time.IsZero() {
 		clock = h.Time.Local().Format("15:04") + "  "
 	}
-	fmt.Fprintf(&d.b, "%s%s  %s%s\n", margin, d.screen.Style.Code("36", strconv.FormatInt(h.ID, 10)), clock, d.screen.Style.Code(byColour(h.Role), term.OneLine(h.Role, 20)))
+	fmt.Fprintf(&d.b, "%s%s  %s%s\n", margin, d.screen.Style.Code("36", strconv.FormatInt(h.ID, 10)), clock,
+		d.screen.Style.Code(byColour(h.Role), term.OneLine(h.Role, 20)))
 	d.text(h)
 	d.b.WriteString(after)
 	return nil
@@ -145,7 +149,9 @@ func (d *hitDrawing) text(h *report.Hit) {
 		fmt.Fprintf(&d.b, "%s%s%s\n", margin, margin, d.marked(l))
 	}
 	if more > 0 {
-		fmt.Fprintln(&d.b, d.screen.Style.Code("2", fmt.Sprintf("%s%s… %s: oriel show %s %d", margin, margin, term.Plural(more, "line more", "lines more"), d.typed(h.Conversation), h.ID)))
+		fmt.Fprintln(&d.b,
+			d.screen.Style.Code("2", fmt.Sprintf("%s%s… %s: oriel show %s %d", margin, margin,
+				term.Plural(more, "line more", "lines more"), d.typed(h.Conversation), h.ID)))
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 
 // neighbours draws the n messages before and after a hit, and none if the conversation was
 // deleted meanwhile.
-func (d *hitDrawing) neighbours(ctx context.Context, s tenantStore, h *report.Hit, n int) (before, after string, err error) {
+func (d *hitDrawing) neighbours(ctx context.Context, s tenantStore, h *report.Hit,
+	n int) (before, after string, err error) {
 	if n == 0 {
 		return "", "", nil
 	}

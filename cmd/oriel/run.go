@@ -172,7 +172,8 @@ func lookProgram(name string) (string, error) {
 	case err == nil, errors.Is(err, exec.ErrDot): // a user with . in $PATH intends it
 		return path, nil
 	case errors.Is(err, fs.ErrPermission):
-		return "", &exit{exitCannotRun, fmt.Errorf("%s cannot be run: it is not executable: chmod +x makes it so", name)}
+		return "", &exit{exitCannotRun, fmt.Errorf("%s cannot be run: it is not executable: chmod +x makes it so",
+			name)}
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return "", &exit{exitNotFound, fmt.Errorf("%s is not found: is it installed, and its folder in $PATH?", name)}
 	}
@@ -325,7 +326,8 @@ func printLaunch(w io.Writer, l *launch) {
 	if told != nil {
 		changed = append(changed, told.changed...)
 	}
-	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\n\n", settings.WithoutKeys(l.openAI), settings.WithoutKeys(l.anthropic))
+	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\n\n", settings.WithoutKeys(l.openAI),
+		settings.WithoutKeys(l.anthropic))
 	for _, v := range changed {
 		fmt.Fprintln(w, term.Printable(v))
 	}
@@ -348,7 +350,8 @@ func startServer(ctx context.Context, server *proxy.Server, l *launch) (*servedP
 		if err != nil {
 			return nil, fmt.Errorf("no port is free on this machine: %w", err)
 		}
-		if port := fmt.Sprint(next.Addr().(*net.TCPAddr).Port); port == portOf(l.openAI) || port == portOf(l.anthropic) {
+		if port := fmt.Sprint(next.Addr().(*net.TCPAddr).Port); port == portOf(l.openAI) ||
+			port == portOf(l.anthropic) {
 			defer next.Close() // keep it occupied until another port is found
 			continue
 		}

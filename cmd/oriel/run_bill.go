@@ -81,7 +81,8 @@ func makeBill(calls []oriel.Event, models *token.Models, recorded map[string]usa
 	for i := range calls {
 		e := &calls[i]
 		parts[e.Conversation]++
-		call := usage.Call{Conversation: e.Conversation, Model: e.Model, Came: e.TokensBefore, Sent: e.TokensAfter, Outcome: e.Outcome}
+		call := usage.Call{Conversation: e.Conversation, Model: e.Model, Came: e.TokensBefore, Sent: e.TokensAfter,
+			Outcome: e.Outcome}
 		if e.Usage != nil {
 			call.Usage = usage.OfProvider(e.Usage)
 		}
@@ -110,7 +111,8 @@ func makeBill(calls []oriel.Event, models *token.Models, recorded map[string]usa
 			b.Unpriced = append(b.Unpriced, e.Model)
 		}
 	}
-	b.Conversations = slices.SortedFunc(maps.Keys(parts), func(x, y string) int { return cmp.Or(parts[y]-parts[x], cmp.Compare(x, y)) })
+	b.Conversations = slices.SortedFunc(maps.Keys(parts),
+		func(x, y string) int { return cmp.Or(parts[y]-parts[x], cmp.Compare(x, y)) })
 	return b
 }
 
@@ -123,7 +125,8 @@ func pricesSince(ctx context.Context, h *history, since time.Time, models *token
 	out := map[string]usage.Price{}
 	_ = h.with(ctx, func(s tenantStore) error {
 		o := usage.Options{Since: since, Models: models}
-		return usage.NewReader(s).Visit(ctx, s.tenant, o, func(_ *timeline.Conversation, calls []usage.Priced, _ []usage.Paid) error {
+		return usage.NewReader(s).Visit(ctx, s.tenant, o, func(_ *timeline.Conversation, calls []usage.Priced,
+			_ []usage.Paid) error {
 			for i := range calls {
 				out[calls[i].ID] = calls[i].Price
 			}

@@ -35,7 +35,8 @@ func runChild(path string, args, env []string) (code int, err error) {
 	if interruptIgnored {
 		signal.Ignore(os.Interrupt)
 	}
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT} {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1,
+		syscall.SIGUSR2, syscall.SIGCONT} {
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}

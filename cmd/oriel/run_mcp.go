@@ -17,7 +17,8 @@ type registration struct {
 }
 
 // claudeCommands are the commands of Claude Code that start no session.
-var claudeCommands = []string{"agents", "auth", "auto-mode", "config", "doctor", "gateway", "install", "mcp", "plugin", "plugins", "project", "setup-token", "update", "upgrade"}
+var claudeCommands = []string{"agents", "auth", "auto-mode", "config", "doctor", "gateway", "install", "mcp", "plugin",
+	"plugins", "project", "setup-token", "update", "upgrade"}
 
 // register returns how an agent is told of the MCP server of the proxy at base; nil for
 // programs that take none, and where the person's own arguments or variables exclude it.
@@ -30,7 +31,8 @@ func register(name string, args []string, env environment, base string) *registr
 			return nil
 		}
 		// With a space it would take the arguments that follow for further files.
-		return &registration{args: []string{"--mcp-config=" + object("mcpServers", map[string]string{"type": "http", "url": url})}}
+		return &registration{args: []string{"--mcp-config=" +
+			object("mcpServers", map[string]string{"type": "http", "url": url})}}
 	case "codex":
 		// The whole table, because a server of that name in its settings may have a command.
 		return &registration{args: []string{"-c", fmt.Sprintf("mcp_servers.%s={url=%q}", voice.ToolServer, url)}}
@@ -39,7 +41,8 @@ func register(name string, args []string, env environment, base string) *registr
 		if env.get(variable) != "" {
 			return nil
 		}
-		return &registration{changed: []string{variable + "=" + object("mcp", map[string]any{"type": "remote", "url": url, "enabled": true})}}
+		return &registration{changed: []string{variable + "=" +
+			object("mcp", map[string]any{"type": "remote", "url": url, "enabled": true})}}
 	}
 	return nil
 }

@@ -65,7 +65,8 @@ func (s *summary) add(t *tally, r *call.Counters, models *token.Models, recorded
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.bill = makeBill(t.calls, models, recorded)
-	s.Cuts, s.Recalls, s.Condensations = t.counts[oriel.EventCut], t.counts[oriel.EventRecall], t.counts[oriel.EventCondensation]
+	s.Cuts, s.Recalls, s.Condensations = t.counts[oriel.EventCut], t.counts[oriel.EventRecall],
+		t.counts[oriel.EventCondensation]
 	s.unwritten, s.unwrittenBy = t.failedSummaries, t.summaryError
 	s.CondensingCost, s.overflow = t.cost, t.counts[oriel.EventOverflow]
 	if r != nil {
@@ -129,7 +130,8 @@ func (s *summary) writeTo(b *bytes.Buffer, p term.Style) {
 	case s.came == 0:
 		s.printNone(b, p)
 	case s.Calls == 0:
-		fmt.Fprintln(b, p.Bold(fmt.Sprintf("oriel: %s CAME THROUGH, AND NONE WAS RECORDED", strings.ToUpper(term.Things(int(s.came), "call")))))
+		fmt.Fprintln(b, p.Bold(fmt.Sprintf("oriel: %s CAME THROUGH, AND NONE WAS RECORDED",
+			strings.ToUpper(term.Things(int(s.came), "call")))))
 	default:
 		s.printCalls(b, p)
 	}
@@ -158,7 +160,8 @@ func (s *summary) printCalls(b *bytes.Buffer, p term.Style) {
 	if s.After >= s.Before {
 		field(b, "sent", "%s tokens, everything", term.Thousands(s.After))
 	} else {
-		field(b, "sent", "%s of %s tokens (%s)", term.Thousands(s.After), term.Thousands(s.Before), term.Percent(s.After, s.Before))
+		field(b, "sent", "%s of %s tokens (%s)", term.Thousands(s.After), term.Thousands(s.Before),
+			term.Percent(s.After, s.Before))
 	}
 	if s.Prompt > 0 && s.Unreported < s.Calls {
 		field(b, "cached", "%s of them read from the provider's cache", term.Percent(s.CacheRead, s.Prompt))
@@ -270,7 +273,8 @@ func (s *summary) printTrouble(b *bytes.Buffer) {
 	}
 	say(int64(s.overflow), "too large for the provider, and sent again smaller")
 	if s.unwritten > 0 {
-		item(b, "!", fmt.Sprintf("%s failed; the last error: %s", term.Plural(s.unwritten, "summary", "summaries"), term.OneLine(s.unwrittenBy, 300)))
+		item(b, "!", fmt.Sprintf("%s failed; the last error: %s", term.Plural(s.unwritten, "summary", "summaries"),
+			term.OneLine(s.unwrittenBy, 300)))
 	}
 	if s.Log != "" {
 		item(b, "!", "warnings and errors are in "+s.Log)

@@ -140,7 +140,10 @@ func (h *history) checkTokens(ctx context.Context, l *settings.Loaded, log *slog
 		log.Error("the tokens of clients cannot be read: everybody is refused until they can", "error", err)
 		return nil
 	}
-	if !slices.ContainsFunc(all, func(t timeline.Token) bool { return t.Valid(time.Now()) && t.Role != timeline.RoleConsole }) {
+	if !slices.ContainsFunc(all, func(t timeline.Token) bool {
+		return t.Valid(time.Now()) &&
+			t.Role != timeline.RoleConsole
+	}) {
 		return fmt.Errorf("%w to listen at %s, where others can reach it: make one with oriel token add --tenant NAME, give one with --token or $ORIEL_TOKEN, or listen at 127.0.0.1", proxy.ErrToken, l.Listen)
 	}
 	return nil

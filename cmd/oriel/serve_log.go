@@ -90,7 +90,8 @@ func logRecorded(log *slog.Logger, models *token.Models) func(oriel.Event) {
 		if e.Kind != oriel.EventCall {
 			return
 		}
-		args := []any{"id", e.Call, "model", e.Model, "action", cmp.Or(e.Action, "none"), "before", e.TokensBefore, "after", e.TokensAfter}
+		args := []any{"id", e.Call, "model", e.Model, "action", cmp.Or(e.Action, "none"), "before", e.TokensBefore,
+			"after", e.TokensAfter}
 		if e.Plan != "" {
 			args = append(args, "plan", e.Plan)
 		}

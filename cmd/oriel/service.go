@@ -55,7 +55,8 @@ session. --dry-run prints the file and the commands and does nothing.`,
 		Args: noArguments,
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be written and run, and do nothing")
-	cmd.Flags().StringVar(&config, "config", "", "settings `file` of the service (default $ORIEL_CONFIG, else that of the user)")
+	cmd.Flags().StringVar(&config, "config", "",
+		"settings `file` of the service (default $ORIEL_CONFIG, else that of the user)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := thisService()
 		if err != nil {
@@ -79,13 +80,16 @@ session. --dry-run prints the file and the commands and does nothing.`,
 		}
 		path, text := s.file()
 		if dryRun {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n%s\n", term.Printable(path), term.Printable(text), term.Printable(s.script(s.starts())))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n%s\n", term.Printable(path), term.Printable(text),
+				term.Printable(s.script(s.starts())))
 			return nil
 		}
 		if err := s.install(cmd.Context()); err != nil {
 			return &failure{err}
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s is written: oriel serve runs, now and with each session; oriel service remove ends it\n", term.Printable(path))
+		fmt.Fprintf(cmd.OutOrStdout(),
+			"%s is written: oriel serve runs, now and with each session; oriel service remove ends it\n",
+			term.Printable(path))
 		return nil
 	}
 	return cmd
@@ -199,11 +203,13 @@ func thisService() (*service, error) {
 	if err != nil {
 		return nil, &failure{err}
 	}
-	s := &service{goos: runtime.GOOS, program: program, home: home, user: fmt.Sprint(os.Getuid()), getenv: os.Getenv, run: runQuietly, wait: pause}
+	s := &service{goos: runtime.GOOS, program: program, home: home, user: fmt.Sprint(os.Getuid()), getenv: os.Getenv,
+		run: runQuietly, wait: pause}
 	switch s.goos {
 	case "linux":
 		if strings.ContainsAny(program, "\"'\\\n") {
-			return nil, fmt.Errorf("systemd starts no program whose path has quotes or a backslash, as %s: move it", program)
+			return nil, fmt.Errorf("systemd starts no program whose path has quotes or a backslash, as %s: move it",
+				program)
 		}
 	case "darwin":
 	case "windows":
@@ -265,7 +271,8 @@ func (s *service) starts() []step {
 			{argv: []string{"launchctl", "bootstrap", "gui/" + s.user, path}, waits: true},
 		}
 	case "windows":
-		return []step{{argv: []string{"schtasks", "/Create", "/TN", taskName, "/XML", path, "/F"}}, {argv: []string{"schtasks", "/Run", "/TN", taskName}}}
+		return []step{{argv: []string{"schtasks", "/Create", "/TN", taskName, "/XML", path, "/F"}},
+			{argv: []string{"schtasks", "/Run", "/TN", taskName}}}
 	}
 	return []step{
 		{argv: []string{"systemctl", "--user", "daemon-reload"}},
@@ -280,7 +287,8 @@ func (s *service) stops() []step {
 	case "darwin":
 		return []step{{argv: []string{"launchctl", "bootout", "gui/" + s.user + "/" + agentName}, mayFail: true}}
 	case "windows":
-		return []step{{argv: []string{"schtasks", "/End", "/TN", taskName}, mayFail: true}, {argv: []string{"schtasks", "/Delete", "/TN", taskName, "/F"}}}
+		return []step{{argv: []string{"schtasks", "/End", "/TN", taskName}, mayFail: true},
+			{argv: []string{"schtasks", "/Delete", "/TN", taskName, "/F"}}}
 	}
 	return []step{{argv: []string{"systemctl", "--user", "disable", "--now", unitName}}}
 }
@@ -352,7 +360,8 @@ func (s *service) install(ctx context.Context) error {
 // somebody else wrote.
 func (s *service) checkOwn(path string) error {
 	data, err := os.ReadFile(path)
-	if err == nil && !strings.Contains(strings.ReplaceAll(string(data), "\x00", ""), serviceMark) { // that of Windows is in UTF-16
+	if err == nil && !strings.Contains(strings.ReplaceAll(string(data), "\x00", ""),
+		serviceMark) { // that of Windows is in UTF-16
 		err = fmt.Errorf("%s is not from oriel service install, and stays as it is: to have this command look after it, move the file away", path)
 	}
 	return err
@@ -376,7 +385,8 @@ func (s *service) remove(ctx context.Context) error {
 		return nil
 	}
 	err := fmt.Errorf("%s is removed, but the system did not end the service: %w; an oriel serve that it started runs until you end it or log out", path, failed)
-	link := filepath.Join(filepath.Dir(path), "default.target.wants", unitName) // which systemctl disable would have removed
+	link := filepath.Join(filepath.Dir(path), "default.target.wants",
+		unitName) // which systemctl disable would have removed
 	if failed := os.Remove(link); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
 		err = errors.Join(err, failed)
 	}

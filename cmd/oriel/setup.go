@@ -74,7 +74,8 @@ your session. oriel run needs no set-up.`,
 	f := cmd.Flags()
 	f.BoolVar(&o.write, "write", false, "make the change")
 	f.BoolVar(&o.undo, "undo", false, "take the change back")
-	f.StringVar(&o.url, "url", "", "`address` of the proxy, followed by /k/TOKEN if it needs one (default: that of the setting listen)")
+	f.StringVar(&o.url, "url", "",
+		"`address` of the proxy, followed by /k/TOKEN if it needs one (default: that of the setting listen)")
 	f.BoolVar(&o.statusline, "statusline", false, "have Claude Code show Oriel's figures in its status line, too")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	o.data = addHistory(cmd)
@@ -97,7 +98,8 @@ func (o *setupFlags) run(cmd *cobra.Command, agent string) error {
 		if o.write || o.undo {
 			return fmt.Errorf("%s is set up by hand: %s", agent, fmt.Sprintf(how, base))
 		}
-		return o.print(cmd, &setupResult{Agent: agent, URL: base, Files: []setupFile{}, Notes: []string{fmt.Sprintf(how, base)}})
+		return o.print(cmd, &setupResult{Agent: agent, URL: base, Files: []setupFile{},
+			Notes: []string{fmt.Sprintf(how, base)}})
 	}
 	if !slices.Contains(agents.Agents(), agent) {
 		hint := "there are " + strings.Join(agents.Agents(), ", ")
@@ -148,7 +150,8 @@ func (o *setupFlags) run(cmd *cobra.Command, agent string) error {
 			if !agents.Calls(agent) {
 				without = "cannot search the history"
 			}
-			r.Notes = append([]string{"no proxy is running at " + u.Host + " now: until one is, " + agent + " " + without}, r.Notes...)
+			r.Notes = append([]string{"no proxy is running at " + u.Host + " now: until one is, " + agent + " " +
+				without}, r.Notes...)
 		}
 	}
 	for i := range plan.Changes {
@@ -162,7 +165,8 @@ func (o *setupFlags) run(cmd *cobra.Command, agent string) error {
 func (o *setupFlags) base() (string, error) {
 	if o.url != "" {
 		if err := proxy.CheckUpstream("--url", o.url); err != nil {
-			return "", fmt.Errorf("--url %s: give the address of a proxy, such as http://127.0.0.1:8780", term.OneLine(o.url, 100))
+			return "", fmt.Errorf("--url %s: give the address of a proxy, such as http://127.0.0.1:8780",
+				term.OneLine(o.url, 100))
 		}
 		return strings.TrimRight(o.url, "/"), nil
 	}

@@ -74,7 +74,8 @@ On a terminal long output goes through $PAGER, or through less.
 	f.Int64Var(&o.last, "last", 0, "only the newest `n`")
 	f.BoolVar(&o.branches, "branches", false, "list the branches below the messages")
 	f.IntVar(&o.branch, "branch", 0, "`number` of the branch (default 0, where the conversation stands)")
-	f.BoolVar(&o.full, "full", false, "show results and arguments of tools whole, all spans of a plan, and all lines of a difference")
+	f.BoolVar(&o.full, "full", false,
+		"show results and arguments of tools whole, all spans of a plan, and all lines of a difference")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	table, data := addModelTable(cmd), addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -229,7 +230,8 @@ func showMessages(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o
 }
 
 // describeConversation describes a conversation as oriel conversations lists it.
-func describeConversation(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, modelFile string) (*report.Conversation, error) {
+func describeConversation(cmd *cobra.Command, s tenantStore, c *timeline.Conversation,
+	modelFile string) (*report.Conversation, error) {
 	models, err := modelTable(modelFile)
 	if err != nil {
 		return nil, err

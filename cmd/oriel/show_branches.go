@@ -25,7 +25,8 @@ const maxBranchWords = 80
 const maxBranches = 20
 
 // branchesOf returns the newest branches, and how many older ones there are.
-func branchesOf(cmd *cobra.Command, s tenantStore, heads []timeline.Place) (branches []shownBranch, older int, err error) {
+func branchesOf(cmd *cobra.Command, s tenantStore,
+	heads []timeline.Place) (branches []shownBranch, older int, err error) {
 	branches = []shownBranch{}
 	if len(heads) < 2 {
 		return branches, 0, nil

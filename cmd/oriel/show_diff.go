@@ -56,7 +56,8 @@ func diffRow(k *report.Change) string {
 	case k.Op == "same":
 		role, text = "", "the same"
 	case k.Role == "field" && k.Op == "changed" && len(k.Lines) == 2:
-		text = term.OneLine(strings.TrimSpace(k.Lines[0].Text), 100) + " → " + term.OneLine(strings.TrimSpace(k.Lines[1].Text), 100)
+		text = term.OneLine(strings.TrimSpace(k.Lines[0].Text), 100) + " → " +
+			term.OneLine(strings.TrimSpace(k.Lines[1].Text), 100)
 	}
 	if k.Name != "" {
 		text = strings.TrimSpace(term.OneLine(k.Name, 80) + ": " + text)
@@ -112,7 +113,9 @@ func diffLines(k *report.Change, full bool) (out []report.LineChange) {
 		lines = lines[n:]
 	}
 	if left > 0 {
-		out = append(out, report.LineChange{Op: "more", Text: fmt.Sprintf("%s changed: --full shows them", term.Plural(left, "more line", "more lines"))})
+		out = append(out,
+			report.LineChange{Op: "more", Text: fmt.Sprintf("%s changed: --full shows them",
+				term.Plural(left, "more line", "more lines"))})
 	}
 	return out
 }

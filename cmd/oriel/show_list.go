@@ -126,10 +126,12 @@ func (l *messageList) end(branches []shownBranch, older int) error {
 		if i == 0 {
 			fmt.Fprintln(l.out)
 			if older > 0 {
-				fmt.Fprintf(l.out, "%s, not listed (--branch 1 to %d)\n", term.Plural(older, "older branch", "older branches"), older)
+				fmt.Fprintf(l.out, "%s, not listed (--branch 1 to %d)\n",
+					term.Plural(older, "older branch", "older branches"), older)
 			}
 		}
-		line := fmt.Sprintf("branch %d: leaves after message %d and ends at %d (--branch %d)", b.Branch, b.Shared, b.Last, b.Branch)
+		line := fmt.Sprintf("branch %d: leaves after message %d and ends at %d (--branch %d)", b.Branch, b.Shared,
+			b.Last, b.Branch)
 		if b.Words != "" {
 			line += ": " + b.Words
 		}

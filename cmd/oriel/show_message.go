@@ -154,7 +154,8 @@ func arguments(p *chat.Part) string {
 // wrapped breaks a text that is not Markdown.
 func wrapped(text string, sc term.Screen) []string {
 	var out []string
-	for line := range strings.SplitSeq(strings.ReplaceAll(strings.TrimRight(term.Printable(text), "\n"), "\t", "    "), "\n") {
+	for line := range strings.SplitSeq(strings.ReplaceAll(strings.TrimRight(term.Printable(text), "\n"), "\t", "    "),
+		"\n") {
 		if sc.Width == 0 {
 			out = append(out, line)
 		} else {

@@ -86,7 +86,8 @@ func planRows(b *bytes.Buffer, plans []report.Plan, sc term.Screen) {
 		if n := p.Left.Len(); n > 0 {
 			left = fmt.Sprintf("%d (%s)", n, term.Roughly(p.LeftTokens))
 		}
-		t.Row(p.ID, p.Time.Local().Format("2 Jan 15:04"), term.Thousands(p.TokensBefore), term.Thousands(p.TokensAfter), left, whyOf(p))
+		t.Row(p.ID, p.Time.Local().Format("2 Jan 15:04"), term.Thousands(p.TokensBefore), term.Thousands(p.TokensAfter),
+			left, whyOf(p))
 	}
 	if sc.Width > 0 {
 		t.Fit(sc.Width, 24, 2, 1) // came, made
@@ -118,7 +119,8 @@ func besides(p *report.Plan) (text string) {
 	// A message counts a few tokens more or less than the sum of its parts.
 	switch rest := put - p.AddedTokens; {
 	case rest > 0:
-		text += fmt.Sprintf("; another %s are not sent: thinking, the client's own notes, or rounding", term.Plural(rest, "token", "tokens"))
+		text += fmt.Sprintf("; another %s are not sent: thinking, the client's own notes, or rounding",
+			term.Plural(rest, "token", "tokens"))
 	case rest < 0:
 		text += fmt.Sprintf("; rounding adds %s", term.Plural(-rest, "token", "tokens"))
 	}
@@ -131,12 +133,14 @@ func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc term.S
 	if p.Model != "" {
 		model = " for " + term.OneLine(p.Model, 60)
 	}
-	paragraph(b, sc, "%s, made %s%s by policy %s: %s", p.ID, p.Time.Local().Format("2 Jan 2006 15:04:05"), model, p.Policy, whyOf(p))
+	paragraph(b, sc, "%s, made %s%s by policy %s: %s", p.ID, p.Time.Local().Format("2 Jan 2006 15:04:05"), model,
+		p.Policy, whyOf(p))
 	share := 0.0
 	if p.TokensBefore > 0 {
 		share = 100 * float64(p.TokensAfter) / float64(p.TokensBefore)
 	}
-	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%), budget %s; the window lost %s of %s%s:\n", term.Thousands(p.TokensAfter), term.Thousands(p.TokensBefore), share, term.Thousands(p.Budget),
+	paragraph(b, sc, "%s of %s tokens are sent (%.0f%%), budget %s; the window lost %s of %s%s:\n",
+		term.Thousands(p.TokensAfter), term.Thousands(p.TokensBefore), share, term.Thousands(p.Budget),
 		term.Plural(p.HiddenTokens, "token", "tokens"), term.Plural(p.Hidden, "message", "messages"), besides(p))
 	t := term.Table{Left: []bool{true, true, false, true, true}}
 	t.Row("messages", "what became of them", "lost", "who", "how they begin")
@@ -149,7 +153,8 @@ func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc term.S
 		n := &spans[i]
 		if first <= i && i < last {
 			if between += n.Tokens; i == last-1 {
-				t.Row("…", fmt.Sprintf("%d more like these", last-first), term.Roughly(between), "", "--full shows them")
+				t.Row("…", fmt.Sprintf("%d more like these", last-first), term.Roughly(between), "",
+					"--full shows them")
 			}
 			continue
 		}
@@ -161,7 +166,8 @@ func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc term.S
 		if n.Messages > 1 {
 			what = fmt.Sprintf("%d %s", n.Messages, strings.Replace(what, "result ", "results ", 1))
 		}
-		t.Row(ids, verdictLook[n.Verdict].sign+" "+what, term.Roughly(n.Tokens), term.OneLine(n.Role, 9), term.OneLine(n.Words, 120))
+		t.Row(ids, verdictLook[n.Verdict].sign+" "+what, term.Roughly(n.Tokens), term.OneLine(n.Role, 9),
+			term.OneLine(n.Words, 120))
 	}
 	if sc.Width > 0 {
 		t.Fit(sc.Width, 30, 3, 2) // who, tokens
@@ -170,10 +176,13 @@ func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc term.S
 	for _, in := range p.Inserted {
 		if in.Kind == "recall" {
 			b.WriteString("\n")
-			paragraph(b, sc, "recalled %s of messages %s, put into message %d", term.Plural(in.Tokens, "token", "tokens"), recalledIDs(in.Block), in.Into)
+			paragraph(b, sc, "recalled %s of messages %s, put into message %d",
+				term.Plural(in.Tokens, "token", "tokens"), recalledIDs(in.Block), in.Into)
 			continue
 		}
-		fmt.Fprintf(b, "\n%s\n", sc.Style.Bold(fmt.Sprintf("%s in message %d, %s", in.Kind, in.Into, term.Plural(in.Tokens, "token", "tokens"))))
+		fmt.Fprintf(b, "\n%s\n",
+			sc.Style.Bold(fmt.Sprintf("%s in message %d, %s", in.Kind, in.Into,
+				term.Plural(in.Tokens, "token", "tokens"))))
 		for _, line := range term.Markdown(in.Text, sc) {
 			fmt.Fprintln(b, line)
 		}
@@ -200,9 +209,11 @@ func wayBack(conversation string, plans []report.Plan) string {
 			return fmt.Sprintf("oriel release %s lets them leave again", conversation)
 		case p.Undone:
 		case p == asked:
-			return fmt.Sprintf("oriel undo %s %s brings back %s that left with it", conversation, p.ID, term.Plural(int(n), "message", "messages"))
+			return fmt.Sprintf("oriel undo %s %s brings back %s that left with it", conversation, p.ID,
+				term.Plural(int(n), "message", "messages"))
 		default:
-			return fmt.Sprintf("nothing left with %s; oriel undo %s %s brings back %s that left with %s", asked.ID, conversation, p.ID, term.Plural(int(n), "message", "messages"), p.ID)
+			return fmt.Sprintf("nothing left with %s; oriel undo %s %s brings back %s that left with %s", asked.ID,
+				conversation, p.ID, term.Plural(int(n), "message", "messages"), p.ID)
 		}
 	}
 	return fmt.Sprintf("nothing left with %s", asked.ID)

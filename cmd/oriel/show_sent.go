@@ -66,7 +66,9 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 			case k.Priced:
 				cost = term.Money(k.Cost)
 			}
-			t.Row(strconv.Itoa(k.Number), k.Began.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10), term.Thousands(k.Came), term.Thousands(k.Sent), cost, k.Plan, term.OneLine(shortModel(k.Model), 24), term.OneLine(k.Error, 100))
+			t.Row(strconv.Itoa(k.Number), k.Began.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10),
+				term.Thousands(k.Came), term.Thousands(k.Sent), cost, k.Plan, term.OneLine(shortModel(k.Model), 24),
+				term.OneLine(k.Error, 100))
 		}
 		if sc.Width > 0 {
 			t.Fit(sc.Width, leastError, 2, 6, 1) // id, model, time
@@ -82,7 +84,8 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 const leastError = 12
 
 // sentAt reads the body that was sent at the call that a person means.
-func sentAt(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls []report.Call, name string) (*report.Call, []byte, error) {
+func sentAt(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, calls []report.Call,
+	name string) (*report.Call, []byte, error) {
 	i, err := report.CallOf(calls, name)
 	if err != nil {
 		return nil, nil, err
@@ -124,7 +127,8 @@ func showSent(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *sh
 }
 
 // showDiff prints what changed between the bodies of two calls.
-func showDiff(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, names []string, o *showFlags, modelFile string) error {
+func showDiff(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, names []string, o *showFlags,
+	modelFile string) error {
 	calls, err := pricedCalls(cmd, s, c, modelFile)
 	if err != nil {
 		return err
@@ -143,7 +147,8 @@ func showDiff(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, names
 		return &failure{err}
 	}
 	if o.json {
-		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "from": ends[0], "to": ends[1], "changes": changes})
+		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "from": ends[0], "to": ends[1],
+			"changes": changes})
 	}
 	return term.Paged(cmd.OutOrStdout(), func(out io.Writer, sc term.Screen) error {
 		_, err := out.Write(drawDiff(ends, changes, o.full, sc))

@@ -50,7 +50,8 @@ vectors for recall, and the size of the files.`,
 				DerivedBytes  int64 `json:"derived_bytes"`
 				ExtractBytes  int64 `json:"extract_bytes"`
 				Disk          int64 `json:"disk"`
-			}{n.Conversations, n.Messages, n.Variants, n.Branches, n.Records, n.Contents, n.Bytes, n.Stored, n.Derived, n.DerivedBytes, n.ExtractBytes, n.Disk})
+			}{n.Conversations, n.Messages, n.Variants, n.Branches, n.Records, n.Contents, n.Bytes, n.Stored, n.Derived,
+				n.DerivedBytes, n.ExtractBytes, n.Disk})
 		}
 		var b bytes.Buffer
 		t := term.Table{Left: []bool{true, false, true}}
@@ -59,15 +60,19 @@ vectors for recall, and the size of the files.`,
 			n    int64
 			says string
 		}{
-			{"conversations", n.Conversations, ""}, {"messages", n.Messages, ""}, {"variants", n.Variants, "messages that came again in other bytes"},
-			{"branches", n.Branches, "beside the main line of a conversation"}, {"records", n.Records, "calls, plans, pins and other notes"}, {"contents", n.Contents, "different texts, each stored once"},
+			{"conversations", n.Conversations, ""}, {"messages", n.Messages, ""},
+			{"variants", n.Variants, "messages that came again in other bytes"},
+			{"branches", n.Branches, "beside the main line of a conversation"},
+			{"records", n.Records, "calls, plans, pins and other notes"},
+			{"contents", n.Contents, "different texts, each stored once"},
 		} {
 			t.Row(row.what, term.Thousands(int(row.n)), row.says)
 		}
 		t.Row("bytes", term.Bytes(n.Bytes), "of all contents")
 		t.Row("stored", term.Bytes(n.Stored)+share(n.Stored, n.Bytes), "of them after compression")
 		t.Row("derived", term.Bytes(n.DerivedBytes)+share(n.DerivedBytes, n.Bytes), "vectors for searches by meaning")
-		t.Row("extracts", term.Bytes(n.ExtractBytes)+share(n.ExtractBytes, n.Bytes), "words of messages, so that searches begin quickly")
+		t.Row("extracts", term.Bytes(n.ExtractBytes)+share(n.ExtractBytes, n.Bytes),
+			"words of messages, so that searches begin quickly")
 		t.Row("on disk", term.Bytes(n.Disk)+share(n.Disk, n.Bytes), "the whole file, with indexes and free space")
 		if sc := term.ScreenOf(cmd.OutOrStdout()); sc.Width > 0 {
 			t.Narrow(sc.Width, 2)

@@ -52,7 +52,8 @@ Without such input the line is about the newest call, for tmux and shell prompts
 		}
 		s := &usage.Status{UnknownModels: []string{}}
 		err = data.with(cmd.Context(), func(store tenantStore) error {
-			s, err = usage.ReadStatus(cmd.Context(), store, store.tenant, usage.StatusOptions{Session: session, Since: midnight, Options: usage.Options{Models: models}})
+			s, err = usage.ReadStatus(cmd.Context(), store, store.tenant,
+				usage.StatusOptions{Session: session, Since: midnight, Options: usage.Options{Models: models}})
 			if err != nil {
 				return &failure{err}
 			}
@@ -92,7 +93,9 @@ func readSession(in io.Reader) (string, error) {
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) { // its text is Go's
 			err = errors.New("got " + strings.TrimSpace(wrong.Value+" "+wrong.Field))
 		}
-		return "", fmt.Errorf("standard input is not the JSON object of a status line (%w): give that, or </dev/null for the newest call", err)
+		return "", fmt.Errorf(
+			"standard input is not the JSON object of a status line (%w): give that, or </dev/null for the newest call",
+			err)
 	}
 	return told.Session, nil
 }
@@ -106,7 +109,8 @@ func statusLine(s *usage.Status, own bool) string {
 	case s.Conversation == "":
 		parts[0] += ": no calls yet"
 	default:
-		parts[0] += fmt.Sprintf(" %s of %s (%s)", term.Compact(s.Tokens), term.Compact(s.Limit), term.Percent(s.Tokens, s.Limit))
+		parts[0] += fmt.Sprintf(" %s of %s (%s)", term.Compact(s.Tokens), term.Compact(s.Limit),
+			term.Percent(s.Tokens, s.Limit))
 	}
 	if s.LeftOut > 0 {
 		parts = append(parts, term.Compact(s.LeftOut)+" left out")

@@ -60,7 +60,8 @@ only now: the store has its hash. A tenant needs no other preparation.`,
 	}
 	cmd.Flags().StringVar(&tenant, "tenant", "", "`name` of the tenant: letters, digits and ._@-")
 	cmd.Flags().StringVar(&role, "role", timeline.RoleCall, "`call` or read: what its holder may do")
-	cmd.Flags().StringVar(&expires, "expires", "", "`when` it ends: 12h, 90d, 8w, 2027-01-01 or RFC 3339 (default never)")
+	cmd.Flags().StringVar(&expires, "expires", "",
+		"`when` it ends: 12h, 90d, 8w, 2027-01-01 or RFC 3339 (default never)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -94,7 +95,8 @@ only now: the store has its hash. A tenant needs no other preparation.`,
 				tokenLine
 			}{secret, lineOf(&t, now)})
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "token %s of the tenant %s, role %s, expires %s; it is shown only now:\n", t.Hash.ID(), tenant, role, orNever(t.Expires))
+		fmt.Fprintf(cmd.ErrOrStderr(), "token %s of the tenant %s, role %s, expires %s; it is shown only now:\n",
+			t.Hash.ID(), tenant, role, orNever(t.Expires))
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), secret)
 		return err
 	}
@@ -111,7 +113,9 @@ func checkTenant(name string) error {
 	case name == "":
 		return errors.New("no tenant: give --tenant NAME, whose history the token opens")
 	case !tenantName.MatchString(name) || utf8.RuneCountInString(name) > 100:
-		return fmt.Errorf("%q is not a name of a tenant: use at most 100 letters, digits and ._@-, and begin with a letter or digit", term.OneLine(name, 60))
+		return fmt.Errorf(
+			"%q is not a name of a tenant: use at most 100 letters, digits and ._@-, and begin with a letter or digit",
+			term.OneLine(name, 60))
 	}
 	return nil
 }
@@ -130,7 +134,8 @@ func expiry(text string, now time.Time) (at time.Time, err error) {
 			}
 		}
 		if err != nil {
-			return at, fmt.Errorf("%q is not an expiry: give one such as 12h, 90d, 2027-01-01 or 2027-01-01T15:04:05Z", term.OneLine(text, 60))
+			return at, fmt.Errorf("%q is not an expiry: give one such as 12h, 90d, 2027-01-01 or 2027-01-01T15:04:05Z",
+				term.OneLine(text, 60))
 		}
 	}
 	if !at.After(now) {
@@ -277,7 +282,8 @@ answers. The history of its tenant stays.`,
 func findToken(all []timeline.Token, text string) (timeline.Token, error) {
 	var found []timeline.Token
 	for _, t := range all {
-		if access.InText(text) == text && t.Hash == timeline.HashToken(text) || text != "" && strings.HasPrefix(t.Hash.ID(), strings.ToLower(text)) {
+		if access.InText(text) == text && t.Hash == timeline.HashToken(text) ||
+			text != "" && strings.HasPrefix(t.Hash.ID(), strings.ToLower(text)) {
 			found = append(found, t)
 		}
 	}
@@ -285,7 +291,8 @@ func findToken(all []timeline.Token, text string) (timeline.Token, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return timeline.Token{}, fmt.Errorf("%d tokens begin with %q: give more of the id", len(found), term.OneLine(text, 20))
+		return timeline.Token{}, fmt.Errorf("%d tokens begin with %q: give more of the id", len(found),
+			term.OneLine(text, 20))
 	case access.InText(text) != "":
 		return timeline.Token{}, errors.New("there is no such token: oriel token list shows all")
 	}

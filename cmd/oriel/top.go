@@ -41,7 +41,8 @@ oriel serve prints, or the one of its console. A server with tokens needs one.`,
   oriel top --json | jq .overview.today`,
 		Args: noArguments,
 	}
-	cmd.Flags().StringVar(&address, "url", "", "`address` of the server (default: that of the settings, http://127.0.0.1:8780)")
+	cmd.Flags().StringVar(&address, "url", "",
+		"`address` of the server (default: that of the settings, http://127.0.0.1:8780)")
 	cmd.Flags().StringVar(&token, "token", "", "`token` of the server (default $ORIEL_TOKEN)")
 	cmd.Flags().BoolVar(&once, "once", false, "print the screen once and end")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answers of the server once, as one JSON object")
@@ -100,7 +101,8 @@ func topLive(cmd *cobra.Command, client *topClient) error {
 	if err != nil {
 		return &failure{fmt.Errorf("read the size of the terminal: %w", err)}
 	}
-	s := &topScreen{model: newTopModel(client.base, width, height, term.StyleOf(out)), client: client, in: in, out: out, news: make(chan func(*topModel) topJob)}
+	s := &topScreen{model: newTopModel(client.base, width, height, term.StyleOf(out)), client: client, in: in, out: out,
+		news: make(chan func(*topModel) topJob)}
 	return s.run(cmd.Context())
 }
 

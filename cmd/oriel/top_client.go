@@ -31,7 +31,8 @@ func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse
 func newTopClient(address, token string) (*topClient, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("--url %q: give the address that oriel serve prints, such as http://127.0.0.1:8780", term.OneLine(address, 60))
+		return nil, fmt.Errorf("--url %q: give the address that oriel serve prints, such as http://127.0.0.1:8780",
+			term.OneLine(address, 60))
 	}
 	if t, ok := strings.CutPrefix(u.Fragment, "token="); ok && token == "" {
 		token = t
@@ -47,7 +48,8 @@ func newTopClient(address, token string) (*topClient, error) {
 		}
 		path = ""
 	}
-	return &topClient{base: u.Scheme + "://" + u.Host + strings.TrimRight(path, "/"), token: token, client: &http.Client{CheckRedirect: stay}}, nil
+	return &topClient{base: u.Scheme + "://" + u.Host + strings.TrimRight(path, "/"), token: token,
+		client: &http.Client{CheckRedirect: stay}}, nil
 }
 
 // topWait limits one question to the server.
@@ -82,7 +84,8 @@ func (c *topClient) request(ctx context.Context, method, path string, body any) 
 		if errors.As(err, &at) {
 			err = at.Err
 		}
-		return nil, fmt.Errorf("%s cannot be reached (%w): is oriel serve running there? --url names another address", c.base, err)
+		return nil, fmt.Errorf("%s cannot be reached (%w): is oriel serve running there? --url names another address",
+			c.base, err)
 	}
 	if res.StatusCode == http.StatusOK {
 		return res, nil
@@ -94,7 +97,8 @@ func (c *topClient) request(ctx context.Context, method, path string, body any) 
 	}
 	text, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	if json.Unmarshal(text, &problem) != nil || problem.Detail+problem.Error.Message == "" {
-		return nil, fmt.Errorf("%s answered %s: is this the address of an oriel serve of this version?", c.base, res.Status)
+		return nil, fmt.Errorf("%s answered %s: is this the address of an oriel serve of this version?", c.base,
+			res.Status)
 	}
 	said := problem.Detail + problem.Error.Message
 	if problem.Hint != "" {

@@ -123,7 +123,8 @@ func (m *topModel) readMessage() topJob {
 	conversation, id, call := m.strip.Conversation, m.cursor, m.selected
 	return func(ctx context.Context, c *topClient) func(*topModel) topJob {
 		var msg topMessage
-		err := c.ask(ctx, http.MethodGet, conversationPath(conversation, "/messages/"+strconv.Itoa(id)+"?call="+call), nil, &msg)
+		err := c.ask(ctx, http.MethodGet, conversationPath(conversation, "/messages/"+strconv.Itoa(id)+"?call="+call),
+			nil, &msg)
 		return func(m *topModel) topJob {
 			if m.strip == nil || m.strip.Conversation != conversation || m.cursor != id {
 				return nil

@@ -38,12 +38,14 @@ func (m *topModel) fill(lines []string, last string) []string {
 func (m *topModel) head() []string {
 	o := m.overview
 	if o == nil {
-		return []string{m.style.Bold("oriel top") + "  " + term.Clip(m.address, m.width-11), term.Clip(term.OneLine(m.gone, m.width), m.width), ""}
+		return []string{m.style.Bold("oriel top") + "  " + term.Clip(m.address, m.width-11),
+			term.Clip(term.OneLine(m.gone, m.width), m.width), ""}
 	}
 	where := fmt.Sprintf("%s  profile %s  %s", m.address, term.OneLine(o.Profile, 20), term.OneLine(o.Version, 20))
 	first := m.style.Bold("oriel top") + "  " + term.Clip(where, m.width-11)
 	t := &o.Today
-	parts := []string{term.Plural(t.Calls, "call", "calls") + " today", term.Compact(t.Tokens.Sent) + " of " + term.Compact(t.Tokens.Without) + " tokens sent", priced(t.Money.Cost, t.Money.UnknownModels)}
+	parts := []string{term.Plural(t.Calls, "call", "calls") + " today", term.Compact(t.Tokens.Sent) + " of " +
+		term.Compact(t.Tokens.Without) + " tokens sent", priced(t.Money.Cost, t.Money.UnknownModels)}
 	if t.Money.Saved >= 0.005 {
 		parts = append(parts, term.Money(t.Money.Saved)+" saved")
 	}
@@ -72,7 +74,8 @@ func (m *topModel) unread() string {
 	}
 	parts := make([]string, len(all))
 	for i, u := range all {
-		parts[i] = term.OneLine(fmt.Sprintf("%d × %s %s %s", u.Count, cmp.Or(u.Client, "a client without a name"), u.Path, u.Why), m.width)
+		parts[i] = term.OneLine(fmt.Sprintf("%d × %s %s %s", u.Count, cmp.Or(u.Client, "a client without a name"),
+			u.Path, u.Why), m.width)
 	}
 	return m.style.Code("33", term.Clip("! not read: "+m.joined(parts, m.width), m.width))
 }
@@ -102,9 +105,11 @@ func (m *topModel) callLines(room int) []string {
 			if m.width >= planWidth {
 				planned = " " + term.Column(plan, 5)
 			}
-			return term.Column(time, 8) + term.Column(what, m.width-8-14-7-7-term.Cells(planned)-9) + term.Column(model, 14) + term.Right(came, 7) + term.Right(sent, 7) + planned + term.Right(cost, 9)
+			return term.Column(time, 8) + term.Column(what, m.width-8-14-7-7-term.Cells(planned)-9) + term.Column(model,
+				14) + term.Right(came, 7) + term.Right(sent, 7) + planned + term.Right(cost, 9)
 		}
-		return term.Column(time, 10) + term.Column(what, title) + term.Column(model, 17) + term.Right(came, 7) + term.Right(sent, 7) + " " + term.Column(plan, 5) + term.Right(took, 7) + term.Right(cost, 9)
+		return term.Column(time, 10) + term.Column(what, title) + term.Column(model, 17) + term.Right(came,
+			7) + term.Right(sent, 7) + " " + term.Column(plan, 5) + term.Right(took, 7) + term.Right(cost, 9)
 	}
 	lines := []string{m.style.Code("2", row(" time", "conversation", "model", "came", "sent", "plan", "took", "cost"))}
 	running := m.running()
@@ -113,7 +118,9 @@ func (m *topModel) callLines(room int) []string {
 			break
 		}
 		took := time.Duration(c.MS)*time.Millisecond + m.now().Sub(m.overview.got)
-		line := row(" "+c.Began.In(m.now().Location()).Format(m.clock(wide)), term.OneLine(cmp.Or(c.Title, c.Conversation, "a new conversation"), m.width), term.OneLine(shortModel(c.Model), m.width),
+		line := row(" "+c.Began.In(m.now().Location()).Format(m.clock(wide)),
+			term.OneLine(cmp.Or(c.Title, c.Conversation, "a new conversation"), m.width),
+			term.OneLine(shortModel(c.Model), m.width),
 			term.Compact(c.Came), term.Compact(c.Sent), "", "", fmt.Sprintf("run %.0fs", took.Seconds()))
 		lines = append(lines, m.style.Code("32", line))
 	}
@@ -150,7 +157,9 @@ func (m *topModel) callLines(room int) []string {
 		if c.ID == m.selected {
 			marker = "▸"
 		}
-		line := row(marker+c.Time.In(m.now().Location()).Format(m.clock(wide)), term.OneLine(what, m.width), term.OneLine(shortModel(c.Model), m.width), term.Compact(c.Came), term.Compact(c.Sent), term.OneLine(c.Plan, 5), term.Seconds(c.MS), cost)
+		line := row(marker+c.Time.In(m.now().Location()).Format(m.clock(wide)), term.OneLine(what, m.width),
+			term.OneLine(shortModel(c.Model), m.width), term.Compact(c.Came), term.Compact(c.Sent),
+			term.OneLine(c.Plan, 5), term.Seconds(c.MS), cost)
 		switch {
 		case c.ID == m.selected:
 			line = m.style.Code("7", line)
@@ -222,7 +231,8 @@ func (m *topModel) paneLines(room int) []string {
 	}
 	parts := []string{term.Clip(title, m.width*2/5)}
 	if s.Call > 0 {
-		parts = append(parts, fmt.Sprintf("call %d of %d", s.Call, s.Calls), fmt.Sprintf("%s of %s sent", term.Compact(s.Sent), term.Compact(s.Came)))
+		parts = append(parts, fmt.Sprintf("call %d of %d", s.Call, s.Calls),
+			fmt.Sprintf("%s of %s sent", term.Compact(s.Sent), term.Compact(s.Came)))
 	}
 	if s.Budget > 0 {
 		parts = append(parts, "budget "+term.Compact(s.Budget))
@@ -240,7 +250,8 @@ func (m *topModel) rule(text string) string {
 		return m.style.Code("2", strings.Repeat("─", m.width))
 	}
 	text = term.Clip(text, m.width-6)
-	return m.style.Code("2", "── ") + text + m.style.Code("2", " "+strings.Repeat("─", max(0, m.width-4-term.Cells(text))))
+	return m.style.Code("2", "── ") + text + m.style.Code("2",
+		" "+strings.Repeat("─", max(0, m.width-4-term.Cells(text))))
 }
 
 // heights are the sizes of messages, doubling from 16 tokens on.
@@ -312,7 +323,8 @@ func (m *topModel) messageLines(room int) []string {
 	if by == "" {
 		by = msg.Role
 	}
-	about := fmt.Sprintf("message %d · %s · %s", msg.ID, term.OneLine(by, 20), term.Plural(msg.Tokens, "token", "tokens"))
+	about := fmt.Sprintf("message %d · %s · %s", msg.ID, term.OneLine(by, 20),
+		term.Plural(msg.Tokens, "token", "tokens"))
 	switch {
 	case msg.Verdict != "":
 		about += " · " + msg.Verdict + ": " + term.OneLine(msg.Reason, m.width)
@@ -359,7 +371,8 @@ func (m *topModel) keysLine() string {
 		return term.Clip("/"+m.filter+"▏  enter keeps the filter, esc clears it", m.width)
 	case m.asking != nil:
 		u := m.asking
-		question := fmt.Sprintf("Undo %s? Messages %s come back (%s tokens)", u.Plan, u.Back, term.Compact(u.BackTokens))
+		question := fmt.Sprintf("Undo %s? Messages %s come back (%s tokens)", u.Plan, u.Back,
+			term.Compact(u.BackTokens))
 		if u.Leaves != "" {
 			question += fmt.Sprintf(", %s left out for them (%s)", u.Leaves, term.Compact(u.LeavesTokens))
 		}
@@ -391,7 +404,8 @@ func (m *topModel) helpLines() []string {
 		"messages of the chosen call's conversation, one column each. A bar is as high",
 		"as the message is long: each step doubles it, from 16 tokens on.", "",
 		"  u words of a person    * pinned    + brought back",
-		"  " + sign(window.Trim) + " shortened    " + sign(window.Mask) + " result cleared    " + sign(window.Fold) + " stands in the digest    " + sign(window.Evict) + " left", "",
+		"  " + sign(window.Trim) + " shortened    " + sign(window.Mask) + " result cleared    " + sign(window.Fold) +
+			" stands in the digest    " + sign(window.Evict) + " left", "",
 		"  ↑ ↓     another call               ← →        another message",
 		"  [ ]     message that was left out  pgup pgdn  a row further",
 		"  p       pin or unpin the message   u          undo the newest plan, asks first",

@@ -70,8 +70,10 @@ messages. A running server on the same data folder applies the undo from its nex
 var errNotAgreed = errors.New("nothing was undone: answer y, or give --yes")
 
 func (u *undoing) question() string {
-	return fmt.Sprintf("M%s will be restored (%s tokens), and %s left out (%s tokens), which includes newer ones. Continue?",
-		messagesOf(u.BackIDs)[1:], term.Thousands(u.BackTokens), messagesOf(u.LeavesIDs), term.Thousands(u.LeavesTokens))
+	return fmt.Sprintf(
+		"M%s will be restored (%s tokens), and %s left out (%s tokens), which includes newer ones. Continue?",
+		messagesOf(u.BackIDs)[1:], term.Thousands(u.BackTokens), messagesOf(u.LeavesIDs),
+		term.Thousands(u.LeavesTokens))
 }
 
 func (u *undoing) String() string {
@@ -79,9 +81,11 @@ func (u *undoing) String() string {
 	case len(u.BackIDs) == 0:
 		return fmt.Sprintf("undone %s: all that it took out is in view, and held until oriel release", u.Plan)
 	case len(u.LeavesIDs) == 0:
-		return fmt.Sprintf("undone %s: %s will be held in view until oriel release; nothing is left out for them", u.Plan, messagesOf(u.BackIDs))
+		return fmt.Sprintf("undone %s: %s will be held in view until oriel release; nothing is left out for them",
+			u.Plan, messagesOf(u.BackIDs))
 	}
-	return fmt.Sprintf("undone %s: %s will be held in view until oriel release; %s will be left out for them", u.Plan, messagesOf(u.BackIDs), messagesOf(u.LeavesIDs))
+	return fmt.Sprintf("undone %s: %s will be held in view until oriel release; %s will be left out for them", u.Plan,
+		messagesOf(u.BackIDs), messagesOf(u.LeavesIDs))
 }
 
 // messagesOf names messages by their ranges, or by their number and bounds if there are many
@@ -126,7 +130,8 @@ pinned. Nothing changes before the next cut. released of --json is false if noth
 		}); err != nil {
 			return err
 		}
-		if err := data.withConversation(cmd.Context(), name, func(c *oriel.Conversation) error { return c.Release(cmd.Context()) }); err != nil {
+		if err := data.withConversation(cmd.Context(), name,
+			func(c *oriel.Conversation) error { return c.Release(cmd.Context()) }); err != nil {
 			return err
 		}
 		if asJSON {

@@ -57,7 +57,8 @@ saved.`,
 	f.StringVar(&o.by, "by", "day", "rows: hour, day, week, month, model, project or conversation")
 	f.StringVar(&o.since, "since", "", "only calls since "+sinceHelp)
 	f.BoolVar(&o.watch, "watch", false, "show it again whenever a call has ended, until Ctrl-C")
-	f.BoolVar(&o.quality, "quality", false, "show how good the windows were instead: what left and was needed again, what was recalled and used, what is repeated or out of date")
+	f.BoolVar(&o.quality, "quality", false,
+		"show how good the windows were instead: what left and was needed again, what was recalled and used, what is repeated or out of date")
 	f.BoolVar(&o.json, "json", false, "print one JSON object for each row")
 	o.table, o.data = addModelTable(cmd), addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -72,7 +73,8 @@ saved.`,
 func (o *usageFlags) run(cmd *cobra.Command) error {
 	by := usage.By(o.by)
 	if !slices.Contains(usage.Groupings, by) {
-		return fmt.Errorf("--by %q: give hour, day, week, month, model, project or conversation", term.OneLine(o.by, 60))
+		return fmt.Errorf("--by %q: give hour, day, week, month, model, project or conversation",
+			term.OneLine(o.by, 60))
 	}
 	models, err := modelTable(*o.table)
 	if err != nil {
@@ -213,7 +215,8 @@ func (r *usageScreen) wholeWidth() int {
 func (r *usageScreen) draw(s term.Style, width int) []byte {
 	var b bytes.Buffer
 	if r.Total.Calls == 0 {
-		paragraph(&b, term.Screen{Width: width}, "no calls were recorded in this time: oriel run -- COMMAND and oriel serve record them; oriel conversations shows what imported sessions cost")
+		paragraph(&b, term.Screen{Width: width},
+			"no calls were recorded in this time: oriel run -- COMMAND and oriel serve record them; oriel conversations shows what imported sessions cost")
 		return b.Bytes()
 	}
 	rows := r.rows(width)
@@ -281,7 +284,8 @@ func (r *usageScreen) lay(room int, figure func(int) string, drop ...int) []stri
 		if row.Cost == 0 && len(row.UnknownModels) > 0 {
 			cost, without = "?", "?"
 		}
-		t.Row(r.key(i, room), term.Thousands(row.Calls), figure(row.Input), term.Percent(row.CacheRead, row.Input), figure(row.Output), cost, without)
+		t.Row(r.key(i, room), term.Thousands(row.Calls), figure(row.Input), term.Percent(row.CacheRead, row.Input),
+			figure(row.Output), cost, without)
 	}
 	t.Narrow(0, drop...)
 	var b bytes.Buffer
@@ -341,9 +345,11 @@ func usageNotes(b *bytes.Buffer, r *usage.Report) {
 	case t.LeftOut == 0:
 		fmt.Fprintln(b, "everything was sent; costs are estimates")
 	case saved < 0:
-		fmt.Fprintf(b, "%s tokens were not sent, which cost about %s more\n", term.Thousands(t.LeftOut), term.Money(-saved))
+		fmt.Fprintf(b, "%s tokens were not sent, which cost about %s more\n", term.Thousands(t.LeftOut),
+			term.Money(-saved))
 	default:
-		fmt.Fprintf(b, "%s tokens were not sent, which saved about %s (%.0f%%)\n", term.Thousands(t.LeftOut), term.Money(saved), 100*saved/t.Without)
+		fmt.Fprintf(b, "%s tokens were not sent, which saved about %s (%.0f%%)\n", term.Thousands(t.LeftOut),
+			term.Money(saved), 100*saved/t.Without)
 	}
 	if t.Summaries > 0 {
 		fmt.Fprintf(b, "summaries cost %s more\n", term.Money(t.Summaries))
@@ -356,13 +362,15 @@ func usageNotes(b *bytes.Buffer, r *usage.Report) {
 		fmt.Fprintf(b, "prices of %s: oriel models lists them\n", when)
 	}
 	if n := len(t.UnknownModels); n > 0 {
-		fmt.Fprintln(b, warned+"no price is known of "+strings.Join(named3(t.UnknownModels), ", ")+": their calls are in no sum of money; --models adds prices")
+		fmt.Fprintln(b, warned+"no price is known of "+strings.Join(named3(t.UnknownModels), ", ")+
+			": their calls are in no sum of money; --models adds prices")
 	}
 	if t.Failed > 0 {
 		fmt.Fprintln(b, warned+term.Things(t.Failed, "call")+" failed")
 	}
 	if t.Unreported > 0 {
-		fmt.Fprintln(b, warned+"of "+term.Things(t.Unreported, "call")+" the provider reported no usage: their prompts are counted here, their output is unknown")
+		fmt.Fprintln(b, warned+"of "+term.Things(t.Unreported, "call")+
+			" the provider reported no usage: their prompts are counted here, their output is unknown")
 	}
 }
 

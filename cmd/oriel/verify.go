@@ -108,10 +108,12 @@ func tellVerified(out io.Writer, result *verified, err error, asJSON bool) error
 			fmt.Fprintf(out, "%s%s\n", where, term.OneLine(p.What, 200))
 		}
 		if result.OK {
-			fmt.Fprintf(out, "all is well: %s, %s in %s\n", term.Plural(int(result.Messages), "message", "messages"), term.Bytes(result.Bytes), term.Plural(int(result.Contents), "content", "contents"))
+			fmt.Fprintf(out, "all is well: %s, %s in %s\n", term.Plural(int(result.Messages), "message", "messages"),
+				term.Bytes(result.Bytes), term.Plural(int(result.Contents), "content", "contents"))
 		}
 	}
-	found := fmt.Sprintf("%s: restore a backup, or export what is intact", term.Plural(result.Found, "thing is wrong with the history", "things are wrong with the history"))
+	found := fmt.Sprintf("%s: restore a backup, or export what is intact",
+		term.Plural(result.Found, "thing is wrong with the history", "things are wrong with the history"))
 	switch {
 	case err != nil && result.Found > 0:
 		return &failure{fmt.Errorf("%s; not everything could be checked: %w", found, err)}

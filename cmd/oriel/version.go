@@ -83,7 +83,8 @@ JSON. $ORIEL_KERNEL chooses the first two. oriel --version prints the version al
 func version() string { return thisBuild().Version }
 
 func thisBuild() buildInfo {
-	b := buildInfo{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Kernels: kernelsInUse()}
+	b := buildInfo{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Kernels: kernelsInUse()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		b.Version = cmp.Or(b.Version, info.Main.Version)
 		for _, s := range info.Settings {

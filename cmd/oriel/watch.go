@@ -18,14 +18,16 @@ const lookEvery = time.Second
 
 // watch draws on a terminal, now and whenever the history has changed, until ctx ends. A
 // history that is not there yet may come, and what cannot be read for once is tried again.
-func watch(ctx context.Context, data *history, out io.Writer, draw func(context.Context, tenantStore) ([]byte, error)) error {
+func watch(ctx context.Context, data *history, out io.Writer,
+	draw func(context.Context, tenantStore) ([]byte, error)) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	return watchTicks(ctx, data, out, tick.C, draw)
 }
 
 // watchTicks is watch with its clock.
-func watchTicks(ctx context.Context, data *history, out io.Writer, ticks <-chan time.Time, draw func(context.Context, tenantStore) ([]byte, error)) error {
+func watchTicks(ctx context.Context, data *history, out io.Writer, ticks <-chan time.Time,
+	draw func(context.Context, tenantStore) ([]byte, error)) error {
 	io.WriteString(out, "\x1b[?1049h") // the terminal's second screen
 	var good, last []byte
 	defer func() { fmt.Fprintf(out, "\x1b[?1049l%s", good) }()
@@ -41,7 +43,8 @@ func watchTicks(ctx context.Context, data *history, out io.Writer, ticks <-chan 
 			case err != nil && good == nil:
 				return err
 			case err != nil: // a server may be at work on the files
-				seen, screen = "again", append(bytes.Clone(good), "\noriel: "+term.OneLine(err.Error(), maxError)+"\n"...)
+				seen, screen = "again", append(bytes.Clone(good), "\noriel: "+term.OneLine(err.Error(), maxError)+
+					"\n"...)
 			default:
 				good = screen
 			}
@@ -78,7 +81,8 @@ func (h *history) stamp() string {
 	return stamp
 }
 
-func drawn(ctx context.Context, data *history, draw func(context.Context, tenantStore) ([]byte, error)) (screen []byte, err error) {
+func drawn(ctx context.Context, data *history,
+	draw func(context.Context, tenantStore) ([]byte, error)) (screen []byte, err error) {
 	err = data.with(ctx, func(s tenantStore) error {
 		if screen, err = draw(ctx, s); err != nil {
 			return &failure{err}

@@ -35,7 +35,8 @@ type job struct {
 // the first call it allocates nothing.
 func (m *Model) EmbedInto(ctx context.Context, dst []float32, texts []string) error {
 	if len(dst) != len(texts)*width {
-		return fmt.Errorf("minilm: dst has room for %d values, %d texts need %d", len(dst), len(texts), len(texts)*width)
+		return fmt.Errorf("minilm: dst has room for %d values, %d texts need %d", len(dst), len(texts),
+			len(texts)*width)
 	}
 	var j *job
 	select {

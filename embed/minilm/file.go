@@ -36,7 +36,8 @@ type header struct {
 }
 
 func newHeader(kind uint32) header {
-	return header{Version: version, Kind: kind, Layers: layers, Width: width, Heads: heads, Inner: inner, Positions: positions}
+	return header{Version: version, Kind: kind, Layers: layers, Width: width, Heads: heads, Inner: inner,
+		Positions: positions}
 }
 
 // size returns the length of the file that begins with h.
@@ -81,26 +82,32 @@ func readWeights(file string) (*weights, error) {
 		return nil, fmt.Errorf("%w: it has version %d, this program reads version %d", ErrFile, h.Version, version)
 	}
 	if h.Kind != kindInt8 && h.Kind != kindFloat32 {
-		return nil, fmt.Errorf("%w: kind %d is neither int8 (%d) nor float32 (%d)", ErrFile, h.Kind, kindInt8, kindFloat32)
+		return nil, fmt.Errorf("%w: kind %d is neither int8 (%d) nor float32 (%d)", ErrFile, h.Kind, kindInt8,
+			kindFloat32)
 	}
 	want := newHeader(h.Kind)
-	want.Pieces, want.NoticeSize, want.VocabularySize, want.Checksum = h.Pieces, h.NoticeSize, h.VocabularySize, h.Checksum
+	want.Pieces, want.NoticeSize, want.VocabularySize, want.Checksum = h.Pieces, h.NoticeSize, h.VocabularySize,
+		h.Checksum
 	if h != want {
-		return nil, fmt.Errorf("%w: %d layers of width %d, %d heads, inner width %d, %d positions; this program knows %d, %d, %d, %d, %d",
+		return nil, fmt.Errorf(
+			"%w: %d layers of width %d, %d heads, inner width %d, %d positions; this program knows %d, %d, %d, %d, %d",
 			ErrFile, h.Layers, h.Width, h.Heads, h.Inner, h.Positions, layers, width, heads, inner, positions)
 	}
 	if h.Pieces == 0 || h.Pieces > maxPieces {
 		return nil, fmt.Errorf("%w: %d pieces, not between 1 and %d", ErrFile, h.Pieces, maxPieces)
 	}
 	if int64(len(file)) != h.size() {
-		return nil, fmt.Errorf("%w: it has %d bytes, its header says %d; is it truncated?", ErrFile, len(file), h.size())
+		return nil, fmt.Errorf("%w: it has %d bytes, its header says %d; is it truncated?", ErrFile, len(file),
+			h.size())
 	}
 	if sum := checksum(file); sum != h.Checksum {
-		return nil, fmt.Errorf("%w: its checksum is %08x, its header says %08x; some bytes have changed", ErrFile, sum, h.Checksum)
+		return nil, fmt.Errorf("%w: its checksum is %08x, its header says %08x; some bytes have changed", ErrFile, sum,
+			h.Checksum)
 	}
 	w := decode(reader{file[headerSize:]}, h)
 	// A last line without a line end would be a piece without an embedding.
-	if lines := bytes.Count(w.vocabulary, []byte("\n")); lines != int(h.Pieces) || !bytes.HasSuffix(w.vocabulary, []byte("\n")) {
+	if lines := bytes.Count(w.vocabulary, []byte("\n")); lines != int(h.Pieces) ||
+		!bytes.HasSuffix(w.vocabulary, []byte("\n")) {
 		return nil, fmt.Errorf("%w: the vocabulary has %d lines for %d pieces", ErrFile, lines, h.Pieces)
 	}
 	return w, nil

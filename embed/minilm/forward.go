@@ -160,7 +160,8 @@ func (m *Model) attend(s *scratch, start, n int) {
 		for i := range rows {
 			s.over[i] = m.kernels.Softmax(s.scores[i*columns:(i+1)*columns], n, scale)
 		}
-		m.kernels.Mul(s.mixed[start*width+h*headWidth:], width, s.scores, columns, value, 3*width, rows, headWidth, n, s.over)
+		m.kernels.Mul(s.mixed[start*width+h*headWidth:], width, s.scores, columns, value, 3*width, rows, headWidth, n,
+			s.over)
 	}
 }
 

@@ -87,7 +87,8 @@ func explain(err error) *Error {
 		return &Error{Err: err, details: err.Error()}
 	}
 	out := &Error{
-		Server: e.Server, Status: e.Status, Message: e.Message, Tries: e.Tries, RetryAfter: e.RetryAfter, Err: e.Err, Hint: e.Hint,
+		Server: e.Server, Status: e.Status, Message: e.Message, Tries: e.Tries, RetryAfter: e.RetryAfter, Err: e.Err,
+		Hint:    e.Hint,
 		details: e.Details(),
 	}
 	lower := strings.ToLower(e.Message)
@@ -99,7 +100,8 @@ func explain(err error) *Error {
 	case e.Hint != "" || errors.Is(e, ErrUnavailable):
 	case errors.Is(e, ErrAnswer):
 		out.Hint = "is this the address of an embeddings server, and the model an embedding model?"
-	case e.Status == http.StatusRequestEntityTooLarge, strings.Contains(lower, "batch"), strings.Contains(lower, "tokens per request"):
+	case e.Status == http.StatusRequestEntityTooLarge, strings.Contains(lower, "batch"),
+		strings.Contains(lower, "tokens per request"):
 		out.Hint = "lower Batch or BatchBytes"
 	case strings.Contains(lower, "dimension"), strings.Contains(lower, "matryoshka"):
 		out.Hint = "leave Dimensions at 0: not all models can shorten their vectors"

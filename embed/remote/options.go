@@ -88,7 +88,8 @@ func New(o Options) (*Model, error) {
 		is         bool
 		name, hint string
 	}{
-		{strings.TrimSpace(o.Model) == "", "Model is empty", "name a model that the server has, such as text-embedding-3-small"},
+		{strings.TrimSpace(o.Model) == "", "Model is empty",
+			"name a model that the server has, such as text-embedding-3-small"},
 		{strings.ContainsAny(o.Server, "@# \t\r\n"), "Server", `give it a plain name, without "@", "#" and spaces`},
 		{o.Dimensions < 0, "Dimensions", "give a number above 0, or 0 for the model's own"},
 		{o.Batch < 0 || o.Batch > maxBatch, "Batch", "give a number from 1 to 2048, or 0 for the default"},
@@ -99,7 +100,8 @@ func New(o Options) (*Model, error) {
 			return nil, badOption(wrong.name, wrong.hint)
 		}
 	}
-	client, err := llm.New(llm.Options{URL: o.BaseURL, Key: o.Key, Timeout: o.Timeout, Retries: max(0, o.Retries), Client: o.Client})
+	client, err := llm.New(llm.Options{URL: o.BaseURL, Key: o.Key, Timeout: o.Timeout, Retries: max(0, o.Retries),
+		Client: o.Client})
 	switch {
 	case errors.Is(err, llm.ErrURL):
 		return nil, badOption("BaseURL", explain(err).Hint)

@@ -123,10 +123,12 @@ func (m *Model) sized(vectors [][]float32) *Error {
 	}
 	got := int64(len(vectors[0]))
 	if want := int64(m.opts.Dimensions); want > 0 && got != want {
-		return fail("this model or server does not shorten vectors: leave Dimensions at 0, or give what it has", "vectors have %d dimensions, not %d", got, want)
+		return fail("this model or server does not shorten vectors: leave Dimensions at 0, or give what it has",
+			"vectors have %d dimensions, not %d", got, want)
 	}
 	if !m.dims.CompareAndSwap(0, got) && m.dims.Load() != got {
-		return fail("the server's model has changed: restart, and embed everything again", "vectors have %d dimensions, those before had %d", got, m.dims.Load())
+		return fail("the server's model has changed: restart, and embed everything again",
+			"vectors have %d dimensions, those before had %d", got, m.dims.Load())
 	}
 	return nil
 }

@@ -102,7 +102,8 @@ func New(o Options) *Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &Handler{Options: o, mux: http.NewServeMux(), slots: limit.NewSlots(maxWork, maxShare), started: o.Now(), ledger: usage.NewReader(o.Store)}
+	h := &Handler{Options: o, mux: http.NewServeMux(), slots: limit.NewSlots(maxWork, maxShare), started: o.Now(),
+		ledger: usage.NewReader(o.Store)}
 	h.remember()
 	for i := range routes {
 		h.mount(&routes[i])
@@ -137,7 +138,8 @@ func (h *Handler) remember() {
 // SecurityHeaders sets the headers that keep a browser from running, framing, guessing or
 // storing what is served. The console's pages need no more.
 func SecurityHeaders(h http.Header) {
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")

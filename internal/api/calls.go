@@ -14,7 +14,8 @@ import (
 
 // allCalls returns the calls of a conversation, oldest first.
 func (q *request) allCalls(ctx context.Context, c *timeline.Conversation) ([]report.Call, error) {
-	return q.Handler.calls.get(q.tenant, c, func() ([]report.Call, error) { return report.Calls(ctx, q.Store, q.tenant, c) })
+	return q.Handler.calls.get(q.tenant, c,
+		func() ([]report.Call, error) { return report.Calls(ctx, q.Store, q.tenant, c) })
 }
 
 func (q *request) callList() (any, error) {
@@ -60,7 +61,8 @@ func (q *request) callList() (any, error) {
 
 // findCall returns the conversation that the path names, its calls, and the call that a
 // person means by a name.
-func (q *request) findCall(ctx context.Context, name string) (*timeline.Conversation, []report.Call, *report.Call, error) {
+func (q *request) findCall(ctx context.Context,
+	name string) (*timeline.Conversation, []report.Call, *report.Call, error) {
 	c, err := q.find(ctx)
 	if err != nil {
 		return nil, nil, nil, err
@@ -182,7 +184,8 @@ func (q *request) composition() (any, error) {
 	if at.Plan == "" && at.Sent != at.Came {
 		return nil, report.ErrNotKept
 	}
-	w, err := composition.Read(q.Context(), q.Store, q.tenant, c.Name, at.ID, composition.Options{Models: q.models(), Calibration: scale})
+	w, err := composition.Read(q.Context(), q.Store, q.tenant, c.Name, at.ID,
+		composition.Options{Models: q.models(), Calibration: scale})
 	if err == nil {
 		w.Number = at.Number
 	}
@@ -205,7 +208,8 @@ func (q *request) dayComposition() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return composition.ReadTotal(q.Context(), q.Store, q.ledger, q.tenant, since, composition.Options{Models: q.models(), Calibration: scale})
+	return composition.ReadTotal(q.Context(), q.Store, q.ledger, q.tenant, since,
+		composition.Options{Models: q.models(), Calibration: scale})
 }
 
 // calibration returns what was learnt about how providers count.

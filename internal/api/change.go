@@ -43,7 +43,8 @@ func (q *request) pin() (any, error) {
 func (q *request) unpin() (any, error) {
 	id, err := strconv.ParseInt(q.PathValue("message"), 10, 64)
 	if err != nil {
-		return nil, notFound("a message's id is its number in the conversation", "no such message: %s", short(q.PathValue("message")))
+		return nil, notFound("a message's id is its number in the conversation", "no such message: %s",
+			short(q.PathValue("message")))
 	}
 	return q.setPin(id, false)
 }
@@ -55,7 +56,8 @@ func (q *request) setPin(id int64, on bool) (any, error) {
 		return nil, err
 	}
 	if id < 1 || id > stored.Head.Depth {
-		return nil, notFound("messages are numbered from 1 to "+strconv.FormatInt(stored.Head.Depth, 10), "no such message: %d", id)
+		return nil, notFound("messages are numbered from 1 to "+strconv.FormatInt(stored.Head.Depth, 10),
+			"no such message: %d", id)
 	}
 	if on {
 		err = c.Pin(ctx, id)
@@ -108,7 +110,8 @@ func (q *request) undo() (any, error) {
 		return nil, err
 	}
 	if would.Plan == "" {
-		return nil, newProblem(http.StatusConflict, "GET …/plans shows which plans left something out", "there is no plan that hides anything")
+		return nil, newProblem(http.StatusConflict, "GET …/plans shows which plans left something out",
+			"there is no plan that hides anything")
 	}
 	out := report.NewUndo(c.ID(), &would)
 	out.Preview = order.Preview
@@ -119,7 +122,8 @@ func (q *request) undo() (any, error) {
 		return nil, err
 	}
 	out.Done = true
-	q.tell(oriel.Event{Kind: oriel.EventUndo, Conversation: c.ID(), Plan: would.Plan, Items: len(would.Back), Back: out.Back, Left: out.Leaves})
+	q.tell(oriel.Event{Kind: oriel.EventUndo, Conversation: c.ID(), Plan: would.Plan, Items: len(would.Back),
+		Back: out.Back, Left: out.Leaves})
 	return &out, nil
 }
 

@@ -108,7 +108,8 @@ func (q *request) search(all []report.Listed, words []string) ([]report.Listed, 
 	if len(all) == 0 {
 		return all, nil
 	}
-	found, err := q.Engine.ForTenant(q.tenant).Recall(q.Context(), recall.Where{Conversation: all[0].Name, Reach: recall.ReachUser},
+	found, err := q.Engine.ForTenant(q.tenant).Recall(q.Context(),
+		recall.Where{Conversation: all[0].Name, Reach: recall.ReachUser},
 		strings.Join(words, " "), recall.RecallOptions{Budget: searchBudget, Directives: -1, VectorWait: vectorWait})
 	if err != nil {
 		return nil, err

@@ -47,7 +47,8 @@ func (q *request) streamFrom() (int64, error) {
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 0 {
-		return 0, badRequest("give the id of the last event that you have, or 0", "parameter %q is %.40q, not an id of an event", "after", text)
+		return 0, badRequest("give the id of the last event that you have, or 0",
+			"parameter %q is %.40q, not an id of an event", "after", text)
 	}
 	return min(id, q.Hub.lastOf(q.tenant)), nil // ids begin anew with the process
 }

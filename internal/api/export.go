@@ -47,7 +47,8 @@ func (q *request) export() (any, error) {
 
 // exportChunk reads lines from a message on, and returns the message that follows them. It
 // takes memory for them.
-func (q *request) exportChunk(x *report.Exporter, head timeline.Place, first int64) (chunk []byte, next int64, err error) {
+func (q *request) exportChunk(x *report.Exporter, head timeline.Place,
+	first int64) (chunk []byte, next int64, err error) {
 	leave, err := q.slots.Enter(q.Context(), q.tenant)
 	if err != nil {
 		return nil, 0, err

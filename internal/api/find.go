@@ -49,10 +49,12 @@ func (o *recallOrder) check() error {
 		return badRequest(`send {"query":"…"}`, "the body has no %q", "query")
 	case utf8.RuneCountInString(o.Query) > maxQuery:
 		return badRequest("ask something shorter", "member %q has more than %d characters", "query", maxQuery)
-	case o.Scope != "" && !slices.Contains([]recall.Reach{recall.ReachConversation, recall.ReachProject, recall.ReachUser}, o.Scope):
+	case o.Scope != "" &&
+		!slices.Contains([]recall.Reach{recall.ReachConversation, recall.ReachProject, recall.ReachUser}, o.Scope):
 		return badRequest("give conversation, project or user", "member %q is %.40q", "scope", string(o.Scope))
 	case o.Conversation == "" && o.Scope != "" && o.Scope != recall.ReachUser:
-		return badRequest(`give "conversation", or the scope user`, "member %q is %.40q, and no conversation is named", "scope", string(o.Scope))
+		return badRequest(`give "conversation", or the scope user`, "member %q is %.40q, and no conversation is named",
+			"scope", string(o.Scope))
 	case o.Mode != "" && !slices.Contains([]recall.Mode{recall.Hybrid, recall.Keyword, recall.Dense}, o.Mode):
 		return badRequest("give hybrid, keyword or dense", "member %q is %.40q", "mode", string(o.Mode))
 	case o.Budget != nil && (*o.Budget < 1 || *o.Budget > maxRecallBudget):
@@ -120,7 +122,8 @@ func (q *request) recall() (any, error) {
 		}
 		where.Conversation = c.Name
 	}
-	options := recall.RecallOptions{VectorWait: vectorWait, Top: o.Top, Floor: o.Floor, Mode: o.Mode, Directives: -1, Budget: recall.DefaultBudget}
+	options := recall.RecallOptions{VectorWait: vectorWait, Top: o.Top, Floor: o.Floor, Mode: o.Mode, Directives: -1,
+		Budget: recall.DefaultBudget}
 	if o.Budget != nil {
 		options.Budget = *o.Budget
 	}
@@ -153,7 +156,8 @@ const (
 )
 
 func newFound(r *recall.Result, own string) *found {
-	f := &found{Query: r.Query, Mode: r.Mode, TookMS: r.TookMS, Tokens: r.Tokens, Passages: []passage{}, Text: r.Text, Unembedded: r.Unembedded}
+	f := &found{Query: r.Query, Mode: r.Mode, TookMS: r.TookMS, Tokens: r.Tokens, Passages: []passage{}, Text: r.Text,
+		Unembedded: r.Unembedded}
 	words := report.NewMatcher(r.Query)
 	for _, p := range r.Passages {
 		f.Passages = append(f.Passages, newPassage(p, own, words))
@@ -253,13 +257,15 @@ func (q *request) fit() (any, error) {
 		value int
 	}{{"window", o.Window}, {"reserve", o.Reserve}, {"budget", o.Budget}, {"low", o.Low}} {
 		if n.value < 0 {
-			return nil, badRequest("give a number of tokens above 0, or leave it out", "member %q is %d", n.name, n.value)
+			return nil, badRequest("give a number of tokens above 0, or leave it out", "member %q is %d", n.name,
+				n.value)
 		}
 	}
 	var pins []int
 	for _, p := range o.Pins {
 		if p == nil || *p < 0 {
-			return nil, badRequest("give indices of messages, from 0 on", "member %q has something that is not an index", "pins")
+			return nil, badRequest("give indices of messages, from 0 on",
+				"member %q has something that is not an index", "pins")
 		}
 		pins = append(pins, *p)
 	}
@@ -268,7 +274,8 @@ func (q *request) fit() (any, error) {
 		return nil, badRequest("give auto, "+wire.ProtocolNames(), "member %q is %.40q", "format", o.Format)
 	}
 	options := oriel.FitOptions{
-		Format: format, Model: o.Model, Window: o.Window, Reserve: o.Reserve, Budget: o.Budget, Low: o.Low, Policy: o.Policy, Mode: o.Mode,
+		Format: format, Model: o.Model, Window: o.Window, Reserve: o.Reserve, Budget: o.Budget, Low: o.Low,
+		Policy: o.Policy, Mode: o.Mode,
 		Profile: o.Profile, Query: o.Query, Pins: pins, Models: q.models(), Now: q.Now(),
 	}
 	if l := q.Settings(); l != nil {
@@ -277,7 +284,8 @@ func (q *request) fit() (any, error) {
 	body, p, err := oriel.Fit(q.Context(), o.Body, options)
 	switch {
 	case errors.Is(err, oriel.ErrCannotFit):
-		return nil, newProblem(http.StatusUnprocessableEntity, "choose a larger budget, or send less", "%s", clip.To(err.Error(), clip.Text))
+		return nil, newProblem(http.StatusUnprocessableEntity, "choose a larger budget, or send less", "%s",
+			clip.To(err.Error(), clip.Text))
 	case q.Context().Err() != nil:
 		return nil, q.Context().Err()
 	case err != nil: // of what was sent

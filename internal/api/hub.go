@@ -44,7 +44,8 @@ const causeLogged = "the server's log has the cause"
 
 // NewHub returns a hub without events.
 func NewHub() *Hub {
-	return &Hub{next: 1, last: map[string]int64{}, counts: map[string]*failures{}, streams: map[string][]chan struct{}{}}
+	return &Hub{next: 1, last: map[string]int64{}, counts: map[string]*failures{},
+		streams: map[string][]chan struct{}{}}
 }
 
 // Publish passes an event to the streams of its tenant.
@@ -156,7 +157,8 @@ func (h *Hub) end(tenant string, end chan struct{}) {
 func (p *published) encode() []byte {
 	data, err := json.Marshal(p.event)
 	if err != nil {
-		data, _ = json.Marshal(oriel.Event{Time: p.event.Time, Kind: p.event.Kind, Call: p.event.Call, Error: err.Error()})
+		data, _ = json.Marshal(oriel.Event{Time: p.event.Time, Kind: p.event.Kind, Call: p.event.Call,
+			Error: err.Error()})
 	}
 	return data
 }

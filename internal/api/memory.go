@@ -9,7 +9,8 @@ import (
 )
 
 // errShort: the memory for people who look is held by others.
-var errShort = newProblem(http.StatusServiceUnavailable, "try again in some seconds, or read fewer at a time", "there is no memory for this now: other answers are still being read")
+var errShort = newProblem(http.StatusServiceUnavailable, "try again in some seconds, or read fewer at a time",
+	"there is no memory for this now: other answers are still being read")
 
 // unlimited is memory without a limit.
 type unlimited struct{}

@@ -98,7 +98,8 @@ func (q *request) message() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	missing := notFound("messages are numbered from 1 to "+strconv.FormatInt(v.head.Depth, 10), "no such message: %s", short(q.PathValue("message")))
+	missing := notFound("messages are numbered from 1 to "+strconv.FormatInt(v.head.Depth, 10), "no such message: %s",
+		short(q.PathValue("message")))
 	id, err := strconv.ParseInt(q.PathValue("message"), 10, 64)
 	if err != nil || id < 1 || id > v.head.Depth {
 		return nil, missing
@@ -175,7 +176,8 @@ func blockOf(p *report.Plan, id int64) *report.Block {
 
 // readMessages visits messages of a view. Texts are cut after most bytes; 0 means that they
 // are whole.
-func (q *request) readMessages(ctx context.Context, v *view, first, last int64, most int, visit func(message) error) error {
+func (q *request) readMessages(ctx context.Context, v *view, first, last int64, most int,
+	visit func(message) error) error {
 	r, err := report.NewReader(ctx, q.Store, q.tenant, v.conversation, v.head)
 	if err != nil {
 		return err

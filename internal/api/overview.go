@@ -191,7 +191,8 @@ func midnight(t time.Time) time.Time {
 func (t *today) add(r *usage.Row) {
 	t.Calls, t.Failed = r.Calls, r.Failed
 	t.Tokens = dayTokens{r.Input, r.Input + r.LeftOut, r.LeftOut, r.CacheRead, r.CacheWrite, r.Output}
-	t.Money = dayMoney{r.Cost, r.Without, math.Round((r.Without-r.Cost-r.Summaries)*1e6) / 1e6, r.Summaries, r.UnknownModels}
+	t.Money = dayMoney{r.Cost, r.Without, math.Round((r.Without-r.Cost-r.Summaries)*1e6) / 1e6, r.Summaries,
+		r.UnknownModels}
 }
 
 func (q *request) storeSize(ctx context.Context, s *storeSize) error {
@@ -214,7 +215,8 @@ func (q *request) storeSize(ctx context.Context, s *storeSize) error {
 func (q *request) dayCalls(ctx context.Context, options usage.Options, learnt *token.Learnt, o *overview) error {
 	errs := map[string]*modelError{}
 	total := 0.0
-	err := q.ledger.Visit(ctx, q.tenant, options, func(c *timeline.Conversation, calls []usage.Priced, _ []usage.Paid) error {
+	err := q.ledger.Visit(ctx, q.tenant, options, func(c *timeline.Conversation, calls []usage.Priced,
+		_ []usage.Paid) error {
 		if len(calls) > 0 { // others have changed, as imported ones have
 			o.Conversations.Active++
 		}
@@ -232,7 +234,8 @@ func (q *request) dayCalls(ctx context.Context, options usage.Options, learnt *t
 			}
 			if i >= len(calls)-maxLive {
 				o.Live = append(o.Live, liveCall{
-					Time: p.Began.UTC(), Conversation: c.Name, Call: p.Number, ID: p.ID, Model: p.Model, Came: p.Came, Sent: p.Call.Sent,
+					Time: p.Began.UTC(), Conversation: c.Name, Call: p.Number, ID: p.ID, Model: p.Model, Came: p.Came,
+					Sent: p.Call.Sent,
 					Plan: p.Plan, MS: p.MS, Cost: p.Cost, Priced: p.Known, Error: p.Call.Error, of: *c,
 				})
 			}

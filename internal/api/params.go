@@ -22,7 +22,8 @@ func (q *request) integer(name string, least, most, fallback int64) (int64, erro
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < least || n > most {
-		return 0, badRequest("give a whole number from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10), "parameter %q is %.40q", name, text)
+		return 0, badRequest("give a whole number from "+strconv.FormatInt(least, 10)+" to "+
+			strconv.FormatInt(most, 10), "parameter %q is %.40q", name, text)
 	}
 	return n, nil
 }
@@ -57,7 +58,8 @@ func (q *request) since(now time.Time) (time.Time, error) {
 	}
 	t, err := report.Since(text, now)
 	if err != nil || t.Year() < 0 || t.Year() > 9999 {
-		return t, badRequest("give a date, a time as 2026-11-01T15:04:05Z, or a span such as 24h or 7d", "parameter %q is %.60q", "since", text)
+		return t, badRequest("give a date, a time as 2026-11-01T15:04:05Z, or a span such as 24h or 7d",
+			"parameter %q is %.60q", "since", text)
 	}
 	return t, nil
 }
@@ -115,7 +117,8 @@ func (p *page) number(fallback int64) (int64, error) {
 }
 
 func badCursor() error {
-	return badRequest(`give the "next" of the page before, or leave it out`, "parameter %q is not a cursor of this list", "cursor")
+	return badRequest(`give the "next" of the page before, or leave it out`,
+		"parameter %q is not a cursor of this list", "cursor")
 }
 
 // next returns the cursor after an item.

@@ -43,7 +43,8 @@ func partsOf(m *report.Message, most int) (out []part, cut bool) {
 		case chat.Call:
 			out = append(out, part{Kind: "call", Name: p.Name, ID: p.ID, Text: text(p.Arguments())})
 		case chat.Result:
-			out = append(out, part{Kind: "result", Name: p.Name, ID: p.ID, Error: p.IsError, Text: text(p.Text.String())})
+			out = append(out, part{Kind: "result", Name: p.Name, ID: p.ID, Error: p.IsError,
+				Text: text(p.Text.String())})
 			if len(p.Parts) == 1 && p.Parts[0].Kind == chat.Text {
 				out[len(out)-1].Text = text(p.Parts[0].Text.String())
 				return

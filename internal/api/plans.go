@@ -10,7 +10,8 @@ import (
 
 // allPlans returns the plans of a conversation, oldest first.
 func (q *request) allPlans(ctx context.Context, c *timeline.Conversation) ([]report.Plan, error) {
-	return q.Handler.plans.get(q.tenant, c, func() ([]report.Plan, error) { return report.Plans(ctx, q.Store, q.tenant, c) })
+	return q.Handler.plans.get(q.tenant, c,
+		func() ([]report.Plan, error) { return report.Plans(ctx, q.Store, q.tenant, c) })
 }
 
 // holds returns the holds of a conversation.

@@ -60,7 +60,8 @@ func problemOf(err error) *problem {
 	case errors.Is(err, oriel.ErrNoPlan):
 		return notFound("GET …/plans lists the plans", "no such plan")
 	case errors.Is(err, oriel.ErrCannotFit):
-		p := newProblem(http.StatusConflict, "pin single messages, unpin or release others, or choose a larger budget", "%s", clip.To(err.Error(), clip.Text))
+		p := newProblem(http.StatusConflict, "pin single messages, unpin or release others, or choose a larger budget",
+			"%s", clip.To(err.Error(), clip.Text))
 		if errors.As(err, &e) {
 			p.Detail = clip.To(e.Err.Error(), clip.Text)
 			if e.Hint != "" {
@@ -71,14 +72,17 @@ func problemOf(err error) *problem {
 	case errors.Is(err, call.ErrPlanGone), errors.Is(err, report.ErrNotKept):
 		return notFound("later calls are kept; GET …/calls lists them", "%s", clip.To(err.Error(), clip.Text))
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return newProblem(http.StatusServiceUnavailable, "try again, or ask for less", "the work was given up before it ended")
+		return newProblem(http.StatusServiceUnavailable, "try again, or ask for less",
+			"the work was given up before it ended")
 	case errors.Is(err, timeline.ErrClosed), errors.Is(err, oriel.ErrClosed):
-		return newProblem(http.StatusServiceUnavailable, "wait until the history can be opened: GET "+Prefix+"health says why it cannot", "the history is not open")
+		return newProblem(http.StatusServiceUnavailable, "wait until the history can be opened: GET "+Prefix+
+			"health says why it cannot", "the history is not open")
 	case errors.Is(err, timeline.ErrChanged):
 		return newProblem(http.StatusConflict, "try again", "others keep changing the conversation")
 	}
 	return &problem{Title: http.StatusText(http.StatusInternalServerError), Status: http.StatusInternalServerError,
-		Detail: "the request failed; the server's log has the reason", Hint: "GET " + Prefix + "health shows the state of the history", cause: err}
+		Detail: "the request failed; the server's log has the reason", Hint: "GET " + Prefix +
+			"health shows the state of the history", cause: err}
 }
 
 // writeProblem answers with an error.

@@ -47,11 +47,13 @@ var routes = []route{
 	{method: "GET", path: "composition", query: []string{"since", "zone"}, serve: (*request).dayComposition},
 	{method: "GET", path: "settings", serve: (*request).settings},
 	{method: "GET", path: "models", serve: (*request).modelTable},
-	{method: "GET", path: "conversations", query: []string{"limit", "cursor", "project", "search"}, serve: (*request).conversations},
+	{method: "GET", path: "conversations", query: []string{"limit", "cursor", "project", "search"},
+		serve: (*request).conversations},
 	{method: "GET", path: one, serve: (*request).conversation},
 	{method: "GET", path: one + "/export", stream: true, serve: (*request).export},
 	{method: "GET", path: one + "/strip", query: []string{"call", "only"}, serve: (*request).strip},
-	{method: "GET", path: one + "/messages", query: []string{"from", "to", "limit", "cursor", "call"}, serve: (*request).messages},
+	{method: "GET", path: one + "/messages", query: []string{"from", "to", "limit", "cursor", "call"},
+		serve: (*request).messages},
 	{method: "GET", path: one + "/messages/{message}", query: []string{"call"}, serve: (*request).message},
 	{method: "GET", path: one + "/plans", query: []string{"limit", "cursor"}, serve: (*request).planList},
 	{method: "GET", path: one + "/plans/{plan}", serve: (*request).plan},
@@ -206,7 +208,8 @@ func checkIntent(r *http.Request) error {
 	if err == nil && kind == "application/json" || r.Header.Get("X-Oriel-Console") == "1" {
 		return nil
 	}
-	return newProblem(http.StatusForbidden, "send the header Content-Type: application/json, or X-Oriel-Console: 1", "the request lacks a header that shows that no other web page sent it")
+	return newProblem(http.StatusForbidden, "send the header Content-Type: application/json, or X-Oriel-Console: 1",
+		"the request lacks a header that shows that no other web page sent it")
 }
 
 // checkQuery refuses parameters that a route does not have, and those given twice.
@@ -276,7 +279,9 @@ func (q *request) decode(v any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &kind) && kind.Field != "":
-		return badRequest("GET "+Prefix+"openapi.json describes the body", "member %q of the body cannot be a %s: give a %s", kind.Field, kind.Value, jsonName(kind.Type.Kind().String()))
+		return badRequest("GET "+Prefix+"openapi.json describes the body",
+			"member %q of the body cannot be a %s: give a %s", kind.Field, kind.Value,
+			jsonName(kind.Type.Kind().String()))
 	}
 	return badRequest("send one JSON object", "the body cannot be read: %s", strings.TrimPrefix(err.Error(), "json: "))
 }

@@ -56,7 +56,8 @@ type healthState struct {
 }
 
 func (q *request) health() (any, error) {
-	s := healthState{Status: "ok", Version: q.Version, Store: "ok", Error: q.storeError(q.Context()), Held: q.settingsHeld(), Started: q.started.UTC()}
+	s := healthState{Status: "ok", Version: q.Version, Store: "ok", Error: q.storeError(q.Context()),
+		Held: q.settingsHeld(), Started: q.started.UTC()}
 	if q.operates() {
 		dropped := q.Hub.Dropped()
 		s.DroppedEvents = &dropped

@@ -64,11 +64,13 @@ func (q *request) strip() (any, error) {
 		return nil, err
 	}
 	out := &strip{
-		Conversation: v.conversation.Name, Calls: len(v.calls), Count: v.head.Depth, Upto: v.head.Depth, Branch: v.branch,
+		Conversation: v.conversation.Name, Calls: len(v.calls), Count: v.head.Depth, Upto: v.head.Depth,
+		Branch:   v.branch,
 		Verdicts: []verdicts{}, Held: [][2]int64{}, Recalled: []recalled{},
 	}
 	if c := v.call; c != nil {
-		out.Call, out.Upto, out.Came, out.Sent, out.Plan, out.Model, out.Time = c.Number, c.Last, c.Came, c.Sent, c.Plan, c.Model, &c.Began
+		out.Call, out.Upto, out.Came, out.Sent, out.Plan, out.Model, out.Time = c.Number, c.Last, c.Came, c.Sent,
+			c.Plan, c.Model, &c.Began
 		out.Budget, out.Limit = c.Budget, c.Limit
 		out.Status, out.Error, out.RetryAfter = c.Status, c.Error, c.RetryAfter
 	}
@@ -148,7 +150,10 @@ func (q *request) viewAt(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(v.plans, func(p report.Plan) bool { return v.call.Plan != "" && p.ID == v.call.Plan }); i >= 0 {
+	if i := slices.IndexFunc(v.plans, func(p report.Plan) bool {
+		return v.call.Plan != "" &&
+			p.ID == v.call.Plan
+	}); i >= 0 {
 		v.plan = &v.plans[i]
 	}
 	return v, nil

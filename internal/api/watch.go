@@ -166,7 +166,8 @@ func (q *request) running(now time.Time) []runningCall {
 			break
 		}
 		ms := float64(now.Sub(c.Began).Microseconds()) / 1000
-		out = append(out, runningCall{ID: c.ID, Conversation: c.Conversation, Model: c.Model, Began: c.Began.UTC(), MS: max(0, ms), Came: c.TokensBefore, Sent: c.TokensAfter})
+		out = append(out, runningCall{ID: c.ID, Conversation: c.Conversation, Model: c.Model, Began: c.Began.UTC(),
+			MS: max(0, ms), Came: c.TokensBefore, Sent: c.TokensAfter})
 	}
 	return out
 }

@@ -44,7 +44,9 @@ func (c *Call) agree(ctx context.Context, d view.Decision) view.Verdict {
 		}
 		notes, p := c.notes(), p
 		p.Known = func(id string) bool { return seen[id] || known(id) }
-		_, err := limit.Do(ctx, &c.engine.reads, func(ctx context.Context) (any, error) { return nil, plan.Propose(ctx, notes, p) })
+		_, err := limit.Do(ctx, &c.engine.reads, func(ctx context.Context) (any, error) {
+			return nil, plan.Propose(ctx, notes, p)
+		})
 		if others := (*plan.OthersError)(nil); errors.As(err, &others) {
 			var read []string
 			if read, err = c.takeOthers(ctx, others, p.Known); err == nil {
@@ -67,7 +69,8 @@ func (c *Call) agree(ctx context.Context, d view.Decision) view.Verdict {
 		case err == nil:
 			c.proposed = append(c.proposed, p.ID)
 		case !errors.Is(err, timeline.ErrNoConversation) && c.engine.worthTelling(c.began):
-			c.engine.report(event.OpenStore, c.request, c.thread.Conversation, fmt.Errorf("share what is sent with other servers: %w; they may decide otherwise", err))
+			c.engine.report(event.OpenStore, c.request, c.thread.Conversation,
+				fmt.Errorf("share what is sent with other servers: %w; they may decide otherwise", err))
 		}
 		return view.Agreed
 	}
@@ -98,10 +101,13 @@ func (c *Call) quietKey() string {
 
 // takeOthers reads the plans that other processes have made, and adds those to the index that
 // apply to this request. ids are those that it has read.
-func (c *Call) takeOthers(ctx context.Context, others *plan.OthersError, known func(id string) bool) (ids []string, err error) {
+func (c *Call) takeOthers(ctx context.Context, others *plan.OthersError,
+	known func(id string) bool) (ids []string, err error) {
 	th, stored := c.thread, c.stored
 	if len(others.Stored) > 0 {
-		_, err := limit.Do(ctx, &c.engine.reads, func(ctx context.Context) (any, error) { return nil, c.engine.index.Refresh(ctx, stored, th) })
+		_, err := limit.Do(ctx, &c.engine.reads, func(ctx context.Context) (any, error) {
+			return nil, c.engine.index.Refresh(ctx, stored, th)
+		})
 		if err != nil && !errors.Is(err, plan.ErrNewer) { // pinned reports that one
 			return nil, err
 		}
@@ -150,7 +156,8 @@ func (c *Call) withdraw(cuts []*plan.Plan) {
 		defer cancel()
 		found, err := r.o.Store.Conversation(ctx, tenant, conversation)
 		if err == nil {
-			_, err = r.o.Store.Apply(ctx, tenant, timeline.Change{Conversation: conversation, ExpectCreated: found.Created, Stay: true, Drop: drop, Now: r.o.Now()})
+			_, err = r.o.Store.Apply(ctx, tenant, timeline.Change{Conversation: conversation,
+				ExpectCreated: found.Created, Stay: true, Drop: drop, Now: r.o.Now()})
 		}
 		if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
 			r.report(event.OpenStore, c.request, conversation, fmt.Errorf("withdraw plans: %w", err))

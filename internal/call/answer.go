@@ -61,7 +61,8 @@ func newTurns() *turns {
 }
 
 func newAnswer(f wire.Format, h http.Header, tenant string, m Memory, t *turns) *answer {
-	a := &answer{format: f, encoding: strings.Join(h.Values("Content-Encoding"), ","), tenant: tenant, memory: m, turns: t}
+	a := &answer{format: f, encoding: strings.Join(h.Values("Content-Encoding"), ","), tenant: tenant, memory: m,
+		turns: t}
 	if strings.EqualFold(a.encoding, "identity") {
 		a.encoding = ""
 	}

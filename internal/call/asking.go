@@ -122,7 +122,8 @@ func oneForm(text []byte) string {
 // conversation of the last request that had the tools. It returns "" if there is none. All of
 // the conversation up to the call is stored when ToolCaller returns, as far as that takes no
 // longer than ctx.
-func (r *Engine) ToolCaller(ctx context.Context, tenant, tool string, arguments []byte) (conversation string, sure bool) {
+func (r *Engine) ToolCaller(ctx context.Context, tenant, tool string,
+	arguments []byte) (conversation string, sure bool) {
 	a := &r.asked
 	form := ""
 	if len(arguments) <= maxArguments {

@@ -26,13 +26,16 @@ func (r *Engine) Count(ctx context.Context, c *Request) []byte {
 	ctx, cancel := context.WithTimeout(ctx, r.storeWait())
 	defer cancel()
 	th := r.index.Peek(ctx, &thread.Request{
-		Tenant: c.Tenant, Hints: hintsOf(c.Header, body.Hints, func() secret.Keys { return secret.Of(c.Header, c.Query) }), Sketch: r.sketches.lookUp(thread.Prompt(&body.Request)), Messages: chain, Now: r.o.Now(),
+		Tenant: c.Tenant,
+		Hints:  hintsOf(c.Header, body.Hints, func() secret.Keys { return secret.Of(c.Header, c.Query) }),
+		Sketch: r.sketches.lookUp(thread.Prompt(&body.Request)), Messages: chain, Now: r.o.Now(),
 	})
 	if th == nil {
 		return nil
 	}
 	shown, err := cur.view.Apply(&view.Input{
-		Body: body, Thread: th, Profile: profile, Asked: c.Profile != "", Budget: budgetOf(c.Header), Betas: betas(c.Header), PlainCache: cur.o.PlainCache, Now: r.o.Now(),
+		Body: body, Thread: th, Profile: profile, Asked: c.Profile != "", Budget: budgetOf(c.Header),
+		Betas: betas(c.Header), PlainCache: cur.o.PlainCache, Now: r.o.Now(),
 	})
 	if err != nil || !shown.Changed {
 		return nil

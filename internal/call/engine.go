@@ -151,7 +151,9 @@ func New(o Parts, options Options) *Engine {
 		o.Limits = new(token.Limits)
 	}
 	o.Backlog, o.Waits = cmp.Or(o.Backlog, 256<<20), o.Waits.withDefaults()
-	r := &Engine{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}), index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Taken: o.Taken, Plans: plan.Read, Shared: o.Shared}), cache: token.NewCache(0), turns: newTurns()}
+	r := &Engine{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}),
+		index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Taken: o.Taken,
+			Plans: plan.Read, Shared: o.Shared}), cache: token.NewCache(0), turns: newTurns()}
 	r.ending, r.end = context.WithCancel(context.Background())
 	r.working, r.hurry = context.WithCancel(context.Background())
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
@@ -263,18 +265,21 @@ func (r *Engine) Begin(ctx context.Context, c *Request) *Call {
 	body, err := readBody(c.Body, c.Format)
 	r.stageEnds(c.ID, StageRead, reading)
 	if err != nil {
-		r.event(event.Event{Kind: event.Unknown, Tenant: c.Tenant, Call: c.ID, Error: "the request is passed on as it came and not recorded: " + err.Error()})
+		r.event(event.Event{Kind: event.Unknown, Tenant: c.Tenant, Call: c.ID,
+			Error: "the request is passed on as it came and not recorded: " + err.Error()})
 		r.counters.Unknown.Add(1)
 		return &Call{engine: r, unrecorded: true}
 	}
 	if _, err := cur.o.Profiles.Lookup(c.Profile); err != nil {
-		r.event(event.Event{Kind: event.Profile, Tenant: c.Tenant, Call: c.ID, Model: body.Model, Error: fmt.Sprintf("%s; %s is used", secret.Of(c.Header, c.Query).Clean(err.Error()), cur.o.Profile)})
+		r.event(event.Event{Kind: event.Profile, Tenant: c.Tenant, Call: c.ID, Model: body.Model,
+			Error: fmt.Sprintf("%s; %s is used", secret.Of(c.Header, c.Query).Clean(err.Error()), cur.o.Profile)})
 		other := *c
 		other.Profile = ""
 		c = &other
 	}
 	if _, err := askedBudget(c.Header); err != nil {
-		r.event(event.Event{Kind: event.Budget, Tenant: c.Tenant, Call: c.ID, Model: body.Model, Error: secret.Of(c.Header, c.Query).Clean(err.Error())})
+		r.event(event.Event{Kind: event.Budget, Tenant: c.Tenant, Call: c.ID, Model: body.Model,
+			Error: secret.Of(c.Header, c.Query).Clean(err.Error())})
 	}
 	begun, err := r.guarded(ctx, c, body, cur)
 	if err == nil {
@@ -296,7 +301,8 @@ func (r *Engine) unseen(ctx context.Context, c *Request, body *wire.Body, cur *t
 	if cur.profile(c) == "off" || len(chain) == 0 {
 		return nil
 	}
-	begun := &Call{engine: r, tuning: cur, request: c, body: body, model: cur.o.Models.Lookup(body.Model), chain: chain, began: r.o.Now()}
+	begun := &Call{engine: r, tuning: cur, request: c, body: body, model: cur.o.Models.Lookup(body.Model), chain: chain,
+		began: r.o.Now()}
 	begun.fallbackUnknown(ctx)
 	return begun.Body()
 }
@@ -325,22 +331,25 @@ func askedBudget(h http.Header) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n <= 0 {
-		return 0, fmt.Errorf("X-Oriel-Budget %.40q is ignored: give a whole number of tokens that is more than 0, such as 8000", text)
+		return 0, fmt.Errorf(
+			"X-Oriel-Budget %.40q is ignored: give a whole number of tokens that is more than 0, such as 8000", text)
 	}
 	return n, nil
 }
 
 func (r *Engine) begin(ctx context.Context, c *Request, body *wire.Body, cur *tuning) (*Call, error) {
 	system, chain := chainOf(body)
-	begun := &Call{engine: r, tuning: cur, request: c, body: body, model: cur.o.Models.Lookup(body.Model), system: system, chain: chain, began: r.o.Now()}
+	begun := &Call{engine: r, tuning: cur, request: c, body: body, model: cur.o.Models.Lookup(body.Model),
+		system: system, chain: chain, began: r.o.Now()}
 	if len(chain) == 0 {
 		return nil, errors.New("the request has no messages: what its provider holds of it is not seen here")
 	}
 	begun.hints = hintsOf(c.Header, body.Hints, begun.secrets)
 	begun.counted, begun.written = make(chan struct{}), make(chan struct{})
 	request := &thread.Request{
-		Tenant: c.Tenant, Hints: begun.hints, Previous: body.Hints.Previous, Held: body.Hints.Conversation != "", Sketch: r.sketches.lookUp(thread.Prompt(&body.Request)),
-		Retry: retries(c.Header), Messages: chain, Now: begun.began,
+		Tenant: c.Tenant, Hints: begun.hints, Previous: body.Hints.Previous, Held: body.Hints.Conversation != "",
+		Sketch: r.sketches.lookUp(thread.Prompt(&body.Request)),
+		Retry:  retries(c.Header), Messages: chain, Now: begun.began,
 	}
 	off := cur.profile(c) == "off"
 	wait := r.storeWait()
@@ -395,7 +404,8 @@ func retries(h http.Header) bool {
 // summarised reports and stores a summary that was written in the background.
 func (r *Engine) summarised(s plan.Summary) {
 	e := event.Event{
-		Kind: event.Condensation, Tenant: s.Tenant, Conversation: s.Conversation, Model: s.Model, TokensBefore: s.Before, TokensAfter: s.After, Cost: s.Cost, Plan: s.Plan, Items: s.Messages,
+		Kind: event.Condensation, Tenant: s.Tenant, Conversation: s.Conversation, Model: s.Model,
+		TokensBefore: s.Before, TokensAfter: s.After, Cost: s.Cost, Plan: s.Plan, Items: s.Messages,
 	}
 	if errors.Is(s.Err, context.Canceled) {
 		return // the engine is being closed: nothing has failed
@@ -415,10 +425,12 @@ func (r *Engine) summarised(s plan.Summary) {
 			err = errors.New("the calls of its conversation are not stored yet")
 		}
 		if err == nil {
-			_, err = r.o.Store.Apply(ctx, s.Tenant, timeline.Change{Conversation: home, Stay: true, Put: []timeline.Record{record}, Now: r.o.Now()})
+			_, err = r.o.Store.Apply(ctx, s.Tenant,
+				timeline.Change{Conversation: home, Stay: true, Put: []timeline.Record{record}, Now: r.o.Now()})
 		}
 		if err != nil {
-			r.report(event.OpenStore, &Request{Tenant: s.Tenant}, s.Conversation, fmt.Errorf("store a summary: %w", err))
+			r.report(event.OpenStore, &Request{Tenant: s.Tenant}, s.Conversation,
+				fmt.Errorf("store a summary: %w", err))
 		}
 	})
 	if bad != nil {

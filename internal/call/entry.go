@@ -72,10 +72,12 @@ type entry struct {
 
 func (c *Call) entry(reply *wire.Reply, err error) *entry {
 	e := &entry{
-		V: 1, Format: c.body.Format.String(), Path: c.clean(c.request.Path, clip.Line), Model: c.body.Model, Thread: c.thread.Kind,
+		V: 1, Format: c.body.Format.String(), Path: c.clean(c.request.Path, clip.Line), Model: c.body.Model,
+		Thread:   c.thread.Kind,
 		Messages: len(c.chain) - c.thread.From, Before: len(c.thread.Before), Head: c.thread.Head,
 		Began: timeline.Micro(c.began), MS: ms(c.ended.Sub(c.began)), Status: c.status,
-		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total, Managed: c.body.Managed,
+		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total,
+		Managed: c.body.Managed,
 	}
 	e.Repeats = c.engine.lines.repeats(c, reply.Usage.HasUsage)
 	if s := c.shown; s != nil {
@@ -88,7 +90,8 @@ func (c *Call) entry(reply *wire.Reply, err error) *entry {
 		e.FirstMS = ms(c.first.Sub(c.began))
 	}
 	if u := reply.Usage; u.HasUsage {
-		e.Usage = &event.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Hour: u.CacheWrite1h, Reasoning: u.Reasoning}
+		e.Usage = &event.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
+			Hour: u.CacheWrite1h, Reasoning: u.Reasoning}
 	}
 	e.Outcome = event.OutcomeFailed
 	switch {

@@ -101,7 +101,8 @@ const maxName = 4 << 10
 
 // nameFields are the fields that name something, or hold names.
 var nameFields = map[string]bool{
-	"model": true, "user": true, "prompt_cache_key": true, "safety_identifier": true, "service_tier": true, "previous_response_id": true, "conversation": true,
+	"model": true, "user": true, "prompt_cache_key": true, "safety_identifier": true, "service_tier": true,
+	"previous_response_id": true, "conversation": true,
 	"metadata": true, "client_metadata": true,
 }
 

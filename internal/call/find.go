@@ -34,7 +34,8 @@ func (c *Call) countBeside() {
 
 // count counts the prompt as it came.
 func (c *Call) count() {
-	c.tokens = token.NewCounter(c.model, token.Options{Cache: c.engine.cache, Scale: c.engine.o.Calibration.Scale(token.LearntKey(c.request.Tenant, c.body.Model))}).Request(&c.body.Request)
+	c.tokens = token.NewCounter(c.model, token.Options{Cache: c.engine.cache,
+		Scale: c.engine.o.Calibration.Scale(token.LearntKey(c.request.Tenant, c.body.Model))}).Request(&c.body.Request)
 	if !c.canCount() {
 		c.engine.encodings.Store(c.model.Encoding, struct{}{})
 	}

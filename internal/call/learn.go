@@ -80,7 +80,9 @@ func (c *Call) learn(reply *wire.Reply) {
 		return
 	}
 	limit = c.learnLimit(limit, named)
-	c.event(event.Event{Kind: event.Overflow, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensBefore: c.whole(c.tokens.Total), TokensAfter: c.tokens.Total, Error: fmt.Sprintf("the reply ran into the end of the window; at most %d tokens are sent from now on", limit)})
+	c.event(event.Event{Kind: event.Overflow, Call: c.request.ID, Conversation: c.thread.Conversation,
+		Model: c.body.Model, TokensBefore: c.whole(c.tokens.Total), TokensAfter: c.tokens.Total,
+		Error: fmt.Sprintf("the reply ran into the end of the window; at most %d tokens are sent from now on", limit)})
 }
 
 // window returns the model's window for this call.
@@ -90,7 +92,8 @@ func (c *Call) window() int {
 
 // asked returns the name under which limits of this call's model are learnt.
 func (c *Call) asked() token.Asked {
-	return token.Asked{Tenant: c.request.Tenant, Conversation: c.thread.Conversation, Model: c.body.Model, Window: c.window()}
+	return token.Asked{Tenant: c.request.Tenant, Conversation: c.thread.Conversation, Model: c.body.Model,
+		Window: c.window()}
 }
 
 // leastLimit is the least limit that is learnt without a figure from the provider for a

@@ -60,7 +60,8 @@ func readViewNotes(ctx context.Context, store timeline.Store, tenant, conversati
 }
 
 // identityAt returns the identity of the message at a place, or zero if there is none.
-func identityAt(ctx context.Context, store timeline.Store, tenant string, at timeline.Place) (identity timeline.Hash, err error) {
+func identityAt(ctx context.Context, store timeline.Store, tenant string,
+	at timeline.Place) (identity timeline.Hash, err error) {
 	if at.Depth == 0 {
 		return identity, nil
 	}

@@ -84,16 +84,19 @@ func (o *Options) Check() error {
 	case o.LowMark != 0 && (!number.Within(o.LowMark, 0, 1) || o.LowMark == 1):
 		return fmt.Errorf("Calls.LowMark %g: give a share of the budget between 0 and 1", o.LowMark)
 	case o.RecallTokens < 0 || o.RecallWait < 0:
-		return fmt.Errorf("Calls.RecallTokens %d, Calls.RecallWait %v: give numbers above 0, or 0 for the default", o.RecallTokens, o.RecallWait)
+		return fmt.Errorf("Calls.RecallTokens %d, Calls.RecallWait %v: give numbers above 0, or 0 for the default",
+			o.RecallTokens, o.RecallWait)
 	case o.RecallReach != "" && o.RecallReach != recall.ReachConversation && o.RecallReach != recall.ReachProject:
-		return fmt.Errorf("Calls.RecallReach %q: give %q or %q", o.RecallReach, recall.ReachConversation, recall.ReachProject)
+		return fmt.Errorf("Calls.RecallReach %q: give %q or %q", o.RecallReach, recall.ReachConversation,
+			recall.ReachProject)
 	}
 	return nil
 }
 
 // condensing converts the options.
 func (o *CondenseOptions) condensing(done func(plan.Summary)) *view.Condensing {
-	return view.NewCondensing(view.CondenseOptions{Condenser: o.Condenser, Inline: o.Inline, Wait: o.Wait, Max: o.Max, Done: done})
+	return view.NewCondensing(view.CondenseOptions{Condenser: o.Condenser, Inline: o.Inline, Wait: o.Wait, Max: o.Max,
+		Done: done})
 }
 
 // tuning is what may change while calls run. A call keeps the tuning that it began with.
@@ -140,9 +143,12 @@ func (r *Engine) change(o Options) {
 		cur.condensing = o.Condense.condensing(r.summarised)
 	}
 	cur.view = view.New(view.Options{
-		Index: r.index, Models: o.Models, Calibration: r.o.Calibration, Cache: r.cache, Recall: r.o.Recall, Limits: r.o.Limits,
-		Thresholds: o.Thresholds, Condense: cur.condensing, RecallTokens: o.RecallTokens, RecallWait: o.RecallWait, RecallReach: o.RecallReach, Standing: r.standing, Dismissed: r.dismissed, Low: o.LowMark, KeepTools: o.KeepTools,
-		Profiles: o.Profiles, Margin: o.Margin,
+		Index: r.index, Models: o.Models, Calibration: r.o.Calibration, Cache: r.cache, Recall: r.o.Recall,
+		Limits:     r.o.Limits,
+		Thresholds: o.Thresholds, Condense: cur.condensing, RecallTokens: o.RecallTokens, RecallWait: o.RecallWait,
+		RecallReach: o.RecallReach, Standing: r.standing, Dismissed: r.dismissed, Low: o.LowMark,
+		KeepTools: o.KeepTools,
+		Profiles:  o.Profiles, Margin: o.Margin,
 	})
 	r.tuning.Store(cur)
 	if old != nil && old.condensing != nil && old.condensing != cur.condensing {

@@ -12,7 +12,8 @@ import (
 
 // toldFolder matches the line in which an agent names its working folder: Claude Code in
 // its system prompt, Codex in a message of its own.
-var toldFolder = regexp.MustCompile(`(?m)^[ \t]*(?:<cwd>|-?[ \t]*(?:Primary )?[Ww]orking directory: )((?:/|[A-Za-z]:[\\/])[^\r\n<]*)`)
+var toldFolder = regexp.MustCompile(
+	`(?m)^[ \t]*(?:<cwd>|-?[ \t]*(?:Primary )?[Ww]orking directory: )((?:/|[A-Za-z]:[\\/])[^\r\n<]*)`)
 
 // maxFolderMessages is the number of first messages that are searched for the folder.
 const maxFolderMessages = 4
@@ -28,7 +29,8 @@ func (c *Call) project() string {
 		m := &c.body.Messages[i]
 		for j := range m.Parts {
 			p := &m.Parts[j]
-			own := m.Role == chat.System || m.Role == chat.Developer || m.Role == chat.User && strings.HasPrefix(p.Text.String(), "<environment_context>")
+			own := m.Role == chat.System || m.Role == chat.Developer ||
+				m.Role == chat.User && strings.HasPrefix(p.Text.String(), "<environment_context>")
 			if own {
 				project = cmp.Or(project, folderIn(p))
 			}

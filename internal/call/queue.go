@@ -35,7 +35,8 @@ type job struct {
 var errBacklog = errors.New("too much is waiting to be stored")
 
 func newQueue(workers int, limit int64, failed func(any)) *queue {
-	return &queue{limit: limit, failed: failed, waiting: map[string][]job{}, free: workers, idle: closedChannel(), alone: closedChannel()}
+	return &queue{limit: limit, failed: failed, waiting: map[string][]job{}, free: workers, idle: closedChannel(),
+		alone: closedChannel()}
 }
 
 // add queues a job that holds so many bytes, or refuses it. An empty queue accepts any

@@ -85,8 +85,11 @@ func decodeEntry(r *timeline.Record) (*entry, error) {
 func (e *entry) call() *Stored {
 	return &Stored{
 		Format: e.Format, Path: e.Path, Model: e.Model, Thread: e.Thread, Began: e.Began, FirstMS: e.FirstMS, MS: e.MS,
-		Status: e.Status, Outcome: cmp.Or(e.Outcome, event.OutcomeOf(e.Error)), Error: e.Error, RetryAfter: e.RetryAfter, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage, Repeats: e.Repeats,
-		Tools: e.Tools, Before: e.Before, Head: e.Head, Plan: plan.IDOf(e.Plan), Profile: e.Profile, Wish: e.Wish, Hard: e.Hard, Managed: e.Managed,
+		Status: e.Status, Outcome: cmp.Or(e.Outcome, event.OutcomeOf(e.Error)), Error: e.Error,
+		RetryAfter: e.RetryAfter, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage,
+		Repeats: e.Repeats,
+		Tools:   e.Tools, Before: e.Before, Head: e.Head, Plan: plan.IDOf(e.Plan), Profile: e.Profile, Wish: e.Wish,
+		Hard: e.Hard, Managed: e.Managed,
 	}
 }
 
@@ -251,7 +254,8 @@ func (r *reader) messages(e *entry, at timeline.Place) [][]byte {
 		return nil
 	})
 	if r.err == nil && len(out) != e.Before+e.Messages {
-		r.err = fmt.Errorf("%w: %d messages for a call of %d behind %d", timeline.ErrDamaged, len(out), e.Messages, e.Before)
+		r.err = fmt.Errorf("%w: %d messages for a call of %d behind %d", timeline.ErrDamaged, len(out), e.Messages,
+			e.Before)
 	}
 	return out
 }

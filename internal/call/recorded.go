@@ -232,10 +232,12 @@ func (c *Recorded) undoing(ctx context.Context, id string) (u Undoing, name stri
 			continue
 		}
 		would, err := c.fits(ctx, left)
-		return Undoing{Plan: p.Name(), Back: numbers(left), Leaves: numbers(would.Left), BackTokens: would.Back, LeavesTokens: would.Lost}, p.ID, err
+		return Undoing{Plan: p.Name(), Back: numbers(left), Leaves: numbers(would.Left), BackTokens: would.Back,
+			LeavesTokens: would.Lost}, p.ID, err
 	}
 	if id == "" {
-		return u, "", fmt.Errorf("%w: everything that has left the view is held, or nothing has left it", fault.ErrNoPlan)
+		return u, "", fmt.Errorf("%w: everything that has left the view is held, or nothing has left it",
+			fault.ErrNoPlan)
 	}
 	return u, "", fmt.Errorf("%w: oriel show CONVERSATION --plan lists the plans", fault.ErrNoPlan)
 }
@@ -280,7 +282,8 @@ func (c *Recorded) Release(ctx context.Context) error {
 
 // Note stores the note that write returns about a message, if it returns one. write gets the
 // place of the message and the revision that the note will have.
-func (c *Recorded) Note(ctx context.Context, id int64, write func(timeline.Notes, timeline.Place, int64) (*timeline.Record, error)) error {
+func (c *Recorded) Note(ctx context.Context, id int64,
+	write func(timeline.Notes, timeline.Place, int64) (*timeline.Record, error)) error {
 	at, err := c.placeOf(ctx, id)
 	if err != nil {
 		return err

@@ -58,7 +58,9 @@ func (c *Call) Refused(status int, body []byte) []byte {
 	if c.known() {
 		conversation = c.thread.Conversation
 	}
-	c.event(event.Event{Kind: event.Overflow, Call: c.request.ID, Conversation: conversation, Model: c.body.Model, TokensBefore: c.whole(sent), TokensAfter: sent, Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent now", sent, c.most)})
+	c.event(event.Event{Kind: event.Overflow, Call: c.request.ID, Conversation: conversation, Model: c.body.Model,
+		TokensBefore: c.whole(sent), TokensAfter: sent,
+		Error: fmt.Sprintf("the provider refused %d tokens; at most %d are sent now", sent, c.most)})
 	if err := c.showAgain(); err != nil || c.shown.After >= sent {
 		return nil
 	}

@@ -199,7 +199,8 @@ func (c *Call) reply() (*wire.Reply, []chat.Message) {
 	}
 	messages, bad := c.answer.messages(reply)
 	if bad != nil {
-		c.engine.report(event.OpenReply, c.request, c.thread.Conversation, errors.New(c.clean("read the reply: "+bad.Error(), clip.Text)))
+		c.engine.report(event.OpenReply, c.request, c.thread.Conversation,
+			errors.New(c.clean("read the reply: "+bad.Error(), clip.Text)))
 		return reply, nil
 	}
 	return reply, messages
@@ -225,7 +226,8 @@ func (c *Call) calibrate(reported int) {
 // held reports whether the provider stores a part of the prompt that is not in the
 // request.
 func (c *Call) held() bool {
-	return c.body.Rules().Held || slices.ContainsFunc(c.body.Members(), func(m wire.Member) bool { return m.Name == "prompt" })
+	return c.body.Rules().Held ||
+		slices.ContainsFunc(c.body.Members(), func(m wire.Member) bool { return m.Name == "prompt" })
 }
 
 // partial returns the received part of a reply that is not in the history.

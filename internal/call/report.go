@@ -48,7 +48,8 @@ func (r *Engine) Unseen(tenant, call, reason string) {
 // unkept reports and counts an answer that is not stored.
 func (r *Engine) unkept(c *Request, conversation string, err error) {
 	r.counters.Unkept.Add(1)
-	r.event(event.Event{Kind: event.Unkept, Tenant: c.Tenant, Call: c.ID, Conversation: conversation, Error: err.Error()})
+	r.event(event.Event{Kind: event.Unkept, Tenant: c.Tenant, Call: c.ID, Conversation: conversation,
+		Error: err.Error()})
 }
 
 // report emits an event for a failure of the part of Oriel that reason names. c is nil where

@@ -23,7 +23,8 @@ type SentOptions struct {
 
 // ReadSent reads a record of kind "call". It returns the call with SentIDs set, and the
 // body that was sent, as [Stored.Body] has the one that came.
-func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation string, r *timeline.Record, o SentOptions) (*Stored, []byte, error) {
+func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation string, r *timeline.Record,
+	o SentOptions) (*Stored, []byte, error) {
 	e, err := decodeEntry(r)
 	if err != nil {
 		return nil, nil, err

@@ -80,7 +80,8 @@ func (s *spooler) save(w *write) (spooled bool, err error) {
 		return false, fmt.Errorf("the call is lost: %w", errors.Join(err, bad))
 	}
 	if err != nil {
-		s.engine.report(event.OpenStore, &Request{ID: w.id, Tenant: w.tenant}, w.conversation, fmt.Errorf("%w; the call waits on this machine's disk until the store accepts it", err))
+		s.engine.report(event.OpenStore, &Request{ID: w.id, Tenant: w.tenant}, w.conversation,
+			fmt.Errorf("%w; the call waits on this machine's disk until the store accepts it", err))
 	}
 	return true, nil
 }
@@ -178,7 +179,8 @@ func (s *spooler) keep(e spool.Entry, err error) bool {
 		s.engine.report(event.OpenStore, nil, "", fmt.Errorf("the spool in %s: %w", s.dir, bad))
 		return false
 	}
-	s.engine.report(event.OpenStore, nil, "", fmt.Errorf("%w; it stays in %s until that version is started", err, s.dir))
+	s.engine.report(event.OpenStore, nil, "", fmt.Errorf("%w; it stays in %s until that version is started", err,
+		s.dir))
 	return true
 }
 
@@ -199,7 +201,8 @@ func (s *spooler) writeOne(w *write, wait time.Duration) bool {
 // lose reports and counts a call that no store accepts.
 func (s *spooler) lose(w *write, err error) {
 	s.engine.lost.Add(1)
-	s.engine.failOpen(event.OpenStore, &Request{ID: w.id, Tenant: w.tenant}, w.conversation, fmt.Errorf("a call of the spool is lost: %w", err))
+	s.engine.failOpen(event.OpenStore, &Request{ID: w.id, Tenant: w.tenant}, w.conversation,
+		fmt.Errorf("a call of the spool is lost: %w", err))
 }
 
 // shutDown writes what waits, if the store accepts it, and gives up the spool.
@@ -207,7 +210,8 @@ func (s *spooler) shutDown(ctx context.Context) error {
 	s.cancel()
 	err := waitFor(ctx, s.ended)
 	if n := s.Stats().Entries; n > 0 {
-		s.engine.o.Log.Error("calls wait on disk for the store: the next process writes them", "calls", n, "folder", s.dir)
+		s.engine.o.Log.Error("calls wait on disk for the store: the next process writes them", "calls", n, "folder",
+			s.dir)
 	}
 	return errors.Join(err, s.Close())
 }
@@ -229,7 +233,8 @@ func (r *Engine) waiting() error {
 	if state.Calls == state.Newer {
 		return nil
 	}
-	err := fmt.Errorf("%d calls wait on this machine's disk (%d bytes in %s) until the store accepts them", state.Calls, state.Bytes, r.spool.dir)
+	err := fmt.Errorf("%d calls wait on this machine's disk (%d bytes in %s) until the store accepts them", state.Calls,
+		state.Bytes, r.spool.dir)
 	if last := r.lastError.Load(); last != nil {
 		err = fmt.Errorf("%w: %w", err, *last)
 	}

@@ -57,7 +57,8 @@ type spooledBlobs struct {
 func (w *write) spooled() (e spool.Entry, err error) {
 	s := spooledCall{
 		V: spooledVersion, ID: w.id, Tenant: w.tenant, Conversation: w.conversation, Before: w.before, Asked: w.asked,
-		Stay: w.change.Stay, Project: w.change.Project, Continues: w.change.Continues, Put: w.change.Put, Drop: w.change.Drop,
+		Stay: w.change.Stay, Project: w.change.Project, Continues: w.change.Continues, Put: w.change.Put,
+		Drop: w.change.Drop,
 		Size: w.size, Entry: &w.entry, Who: w.who, Contents: len(w.top.raw), Began: w.began, Now: w.ended,
 	}
 	for i := range w.messages {
@@ -84,7 +85,8 @@ var errNewer = errors.New("the call was put into the spool by a newer version of
 // readSpooled returns the call of an entry, to be written to a store that may have it.
 func readSpooled(e spool.Entry, store timeline.Store) (*write, error) {
 	var version struct{ V int }
-	if err := json.Unmarshal(e.Meta, &version); err == nil && version.V > spooledVersion { // the rest may have another form
+	if err := json.Unmarshal(e.Meta, &version); err == nil &&
+		version.V > spooledVersion { // the rest may have another form
 		return nil, fmt.Errorf("%w: version %d, this program knows %d", errNewer, version.V, spooledVersion)
 	}
 	var s spooledCall
@@ -103,8 +105,9 @@ func readSpooled(e spool.Entry, store timeline.Store) (*write, error) {
 	}
 	w := &write{
 		id: s.ID, tenant: s.Tenant, conversation: s.Conversation, before: s.Before, asked: s.Asked,
-		change: timeline.Change{Now: s.Began, Stay: s.Stay, Project: s.Project, Continues: s.Continues, Put: s.Put, Drop: s.Drop},
-		size:   s.Size, began: s.Began, ended: s.Now, store: store, again: true, who: s.Who,
+		change: timeline.Change{Now: s.Began, Stay: s.Stay, Project: s.Project, Continues: s.Continues, Put: s.Put,
+			Drop: s.Drop},
+		size: s.Size, began: s.Began, ended: s.Now, store: store, again: true, who: s.Who,
 		identity: func(i int) timeline.Hash { return s.Messages[i].Identity },
 	}
 	if s.Entry != nil {
@@ -112,11 +115,13 @@ func readSpooled(e spool.Entry, store timeline.Store) (*write, error) {
 	}
 	raws := next(len(s.Messages))
 	if len(raws) != len(s.Messages) || s.Asked < 0 || s.Asked > len(raws) {
-		return nil, fmt.Errorf("read a call of the spool: %d messages, %d of the request, and %d parts", len(s.Messages), s.Asked, len(e.Blobs))
+		return nil, fmt.Errorf("read a call of the spool: %d messages, %d of the request, and %d parts",
+			len(s.Messages), s.Asked, len(e.Blobs))
 	}
 	for i, raw := range raws {
 		m := &s.Messages[i]
-		w.messages = append(w.messages, timeline.Resent{Raw: raw, Format: m.Format, Role: m.Role, Ref: m.Ref, Time: s.Began})
+		w.messages = append(w.messages, timeline.Resent{Raw: raw, Format: m.Format, Role: m.Role, Ref: m.Ref,
+			Time: s.Began})
 	}
 	for _, raw := range next(s.Contents) {
 		w.top.keep(raw)

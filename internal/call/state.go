@@ -123,7 +123,8 @@ type freshNotes struct {
 // changed since was. A notification may come later than the call that follows the change:
 // what another process has answered is read in any case. It may outlive its call: it uses only
 // those fields of t that never change.
-func (r *Engine) refreshNotes(ctx context.Context, store timeline.Store, t *thread.Thread, read bool, was int64) (*freshNotes, error) {
+func (r *Engine) refreshNotes(ctx context.Context, store timeline.Store, t *thread.Thread, read bool,
+	was int64) (*freshNotes, error) {
 	changed, err := store.Changed(ctx)
 	now := &freshNotes{changed: changed}
 	if err != nil || read && was == changed && !t.Elsewhere {
@@ -184,7 +185,8 @@ func (r *Engine) worthTelling(now time.Time) bool {
 // cold reports whether the provider's cache has nothing left of a conversation: the model
 // was not asked within the cache's lifetime, or only other models were. It notes that the
 // model is asked now.
-func (r *Engine) cold(ctx context.Context, store timeline.Store, t *thread.Thread, model token.Model, b *wire.Body, now time.Time) bool {
+func (r *Engine) cold(ctx context.Context, store timeline.Store, t *thread.Thread, model token.Model, b *wire.Body,
+	now time.Time) bool {
 	k := r.states.of(t.Tenant, t.Conversation)
 	k.mu.Lock()
 	first := k.asked == nil
@@ -231,14 +233,16 @@ const maxModels = 16
 
 // adapt returns the adaptive size of a conversation's window for a call (SPEC D6), the
 // size before it, and the record to store, or nil if nothing is new.
-func (r *Engine) adapt(ctx context.Context, store timeline.Store, t *thread.Thread, chain []chat.Message, allowed int) (size, was int, stored *timeline.Record, err error) {
+func (r *Engine) adapt(ctx context.Context, store timeline.Store, t *thread.Thread, chain []chat.Message,
+	allowed int) (size, was int, stored *timeline.Record, err error) {
 	k := r.states.of(t.Tenant, t.Conversation)
 	k.mu.Lock()
 	sized := k.sized
 	k.mu.Unlock()
 	var kept *timeline.Size
 	if (!sized || t.Elsewhere) && t.Kind != thread.New {
-		kept, err = limit.Do(ctx, &r.reads, func(ctx context.Context) (*timeline.Size, error) { return readSize(ctx, store, t) })
+		kept, err = limit.Do(ctx, &r.reads,
+			func(ctx context.Context) (*timeline.Size, error) { return readSize(ctx, store, t) })
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -307,7 +311,8 @@ func (r *Engine) standing(ctx context.Context, tenant, project string) ([]recall
 	if r.o.Recall == nil {
 		return nil, nil
 	}
-	said, _, err := r.o.Recall.Directives(ctx, recall.Where{Tenant: tenant, Project: project, Reach: recall.ReachProject})
+	said, _, err := r.o.Recall.Directives(ctx,
+		recall.Where{Tenant: tenant, Project: project, Reach: recall.ReachProject})
 	return said, err
 }
 

@@ -19,7 +19,8 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 	count, stored := &c.engine.counters.Failed, false
 	defer func() {
 		if p := recover(); p != nil {
-			c.engine.report(event.OpenStore, c.request, c.thread.Conversation, fmt.Errorf("a panic while writing: %v", p))
+			c.engine.report(event.OpenStore, c.request, c.thread.Conversation,
+				fmt.Errorf("a panic while writing: %v", p))
 		}
 		count.Add(1)
 	}()
@@ -28,7 +29,8 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 	defer func() { c.engine.index.Stored(c.thread, stored) }()
 	if c.engine.overLimit(c.request.Tenant) {
 		count = &c.engine.counters.Limited
-		c.event(event.Event{Kind: event.Limit, Reason: event.LimitBytes, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model})
+		c.event(event.Event{Kind: event.Limit, Reason: event.LimitBytes, Call: c.request.ID,
+			Conversation: c.thread.Conversation, Model: c.body.Model})
 		return
 	}
 	writing := c.engine.stageBegins()
@@ -47,7 +49,8 @@ func (c *Call) store(e *entry, usage wire.Usage, messages []chat.Message, identi
 	name, _ := c.engine.index.Home(w.tenant, w.conversation)
 	told := event.Event{
 		Kind: event.Call, Call: c.request.ID, Conversation: name, Thread: string(c.thread.Kind), Model: c.body.Model,
-		TokensBefore: c.tokens.Total, TokensAfter: c.tokens.Total, Reported: usage.TotalInput(), Output: usage.Output, Usage: e.Usage, MS: e.MS, Outcome: e.Outcome, Error: e.Error,
+		TokensBefore: c.tokens.Total, TokensAfter: c.tokens.Total, Reported: usage.TotalInput(), Output: usage.Output,
+		Usage: e.Usage, MS: e.MS, Outcome: e.Outcome, Error: e.Error,
 	}
 	if s := c.shown; s != nil {
 		told.TokensBefore, told.Budget, told.Grown, told.Action = s.Before, s.Budget, s.Grown, s.Action
@@ -67,7 +70,8 @@ func (c *Call) unstored(at *timeline.Appended) []*plan.Plan {
 	if c.shown == nil || c.shown.Cut == nil || c.gaveUp || slices.Contains(c.fresh, c.shown.Cut) {
 		return c.fresh
 	}
-	if cut := c.shown.Cut; at != nil && cut.Stored() && cut.Covers <= at.Forms.Len()-at.New && c.thread.Kind != thread.New {
+	if cut := c.shown.Cut; at != nil && cut.Stored() && cut.Covers <= at.Forms.Len()-at.New &&
+		c.thread.Kind != thread.New {
 		return c.fresh
 	}
 	return append(c.fresh[:len(c.fresh):len(c.fresh)], c.shown.Cut)
@@ -76,7 +80,8 @@ func (c *Call) unstored(at *timeline.Appended) []*plan.Plan {
 // toWrite returns what is written of a call: what is new of its history, the reply, and the
 // records.
 func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Hash) *write {
-	w := &write{id: c.request.ID, tenant: c.request.Tenant, conversation: c.thread.Conversation, before: c.thread.Before, entry: *e,
+	w := &write{id: c.request.ID, tenant: c.request.Tenant, conversation: c.thread.Conversation,
+		before: c.thread.Before, entry: *e,
 		size: c.size, began: c.began, ended: c.ended, store: c.engine.o.Store, stored: c.stored}
 	w.patient = !c.engine.o.Shared && c.engine.queue.noneWaits(queueKey(w.tenant, w.conversation))
 	c.keepTop(&w.entry, &w.top)
@@ -86,7 +91,8 @@ func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Has
 	if part := c.cleanPartial(c.partial(reply)); part != nil {
 		w.entry.Partial = w.top.keep(part)
 	}
-	w.change = timeline.Change{Now: c.began, Stay: c.thread.Stay || c.engine.index.Passed(c.thread), Continues: c.thread.Continues}
+	w.change = timeline.Change{Now: c.began, Stay: c.thread.Stay ||
+		c.engine.index.Passed(c.thread), Continues: c.thread.Continues}
 	if c.thread.Kind == thread.New || c.thread.Kind == thread.Compacted {
 		w.change.Project = c.project()
 	}
@@ -148,7 +154,8 @@ func (c *Call) resent(request, reply []chat.Message) []timeline.Resent {
 	for _, messages := range [][]chat.Message{request, reply} {
 		for i := range messages {
 			m := &messages[i]
-			out = append(out, timeline.Resent{Raw: m.Raw, Sum: m.Summed(), Format: format, Role: cmp.Or(string(m.Role), m.Type), Time: c.began})
+			out = append(out, timeline.Resent{Raw: m.Raw, Sum: m.Summed(), Format: format,
+				Role: cmp.Or(string(m.Role), m.Type), Time: c.began})
 		}
 	}
 	return out

@@ -59,7 +59,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(out)
 	}
 	request := &Request{
-		ID: x.id, Tenant: t.tenant, Profile: r.Header.Get("X-Oriel-Profile"), Format: format, Path: r.URL.Path, Header: r.Header, Query: r.URL.RawQuery, Body: body, Began: t.engine.o.Now(),
+		ID: x.id, Tenant: t.tenant, Profile: r.Header.Get("X-Oriel-Profile"), Format: format, Path: r.URL.Path,
+		Header: r.Header, Query: r.URL.RawQuery, Body: body, Began: t.engine.o.Now(),
 	}
 	if count != wire.Auto {
 		request.Format = count

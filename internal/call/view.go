@@ -21,8 +21,10 @@ import (
 // input returns the input of the viewer for a request of a conversation.
 func (c *Call) input(t *thread.Thread) *view.Input {
 	return &view.Input{
-		ID: fmt.Sprintf("%s-%d", c.request.ID, len(c.fresh)), Body: c.body, Thread: t, Profile: c.tuning.profile(c.request), Asked: c.request.Profile != "", Budget: budgetOf(c.request.Header),
-		Compacts: compacts(c.request.Header), Betas: betas(c.request.Header), PlainCache: c.tuning.o.PlainCache, Now: c.began,
+		ID: fmt.Sprintf("%s-%d", c.request.ID, len(c.fresh)), Body: c.body, Thread: t,
+		Profile: c.tuning.profile(c.request), Asked: c.request.Profile != "", Budget: budgetOf(c.request.Header),
+		Compacts: compacts(c.request.Header), Betas: betas(c.request.Header), PlainCache: c.tuning.o.PlainCache,
+		Now:  c.began,
 		Most: c.most, Unbind: c.unbound, Project: c.recallProject,
 	}
 }
@@ -47,7 +49,9 @@ func (c *Call) show(ctx, reads context.Context) error {
 	c.agreeLeft = c.engine.o.Waits.Agree
 	pins, news, err := c.pinned(reads)
 	if err != nil && c.engine.worthTelling(c.began) {
-		c.engine.report(event.OpenNotes, c.request, c.thread.Conversation, fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w", err))
+		c.engine.report(event.OpenNotes, c.request, c.thread.Conversation,
+			fmt.Errorf("what was pinned, undone or planned elsewhere could not be read, what is known of it holds: %w",
+				err))
 	}
 	in.Pins = pins
 	in.Cold = c.engine.cold(reads, c.stored, c.thread, c.model, c.body, c.began)
@@ -106,26 +110,30 @@ func (c *Call) prepare() {
 // adapt returns the adaptive size of the conversation.
 func (c *Call) adapt(ctx context.Context) int {
 	allowed := 0
-	if b, err := window.BudgetOf(window.Bounds{Model: c.model, Betas: betas(c.request.Header), Output: max(c.body.MaxOutput, c.body.ThinkingBudget), Margin: c.tuning.o.Margin}); err == nil {
+	if b, err := window.BudgetOf(window.Bounds{Model: c.model, Betas: betas(c.request.Header),
+		Output: max(c.body.MaxOutput, c.body.ThinkingBudget), Margin: c.tuning.o.Margin}); err == nil {
 		allowed = b.Allowed
 	}
 	size, was, stored, err := c.engine.adapt(ctx, c.stored, c.thread, c.chain, allowed)
 	if err != nil {
-		c.engine.report(event.OpenNotes, c.request, c.thread.Conversation, fmt.Errorf("the size of the conversation's window could not be read or kept: %w", err))
+		c.engine.report(event.OpenNotes, c.request, c.thread.Conversation,
+			fmt.Errorf("the size of the conversation's window could not be read or kept: %w", err))
 		return size
 	}
 	if stored != nil {
 		c.size = stored
 	}
 	if size != was {
-		c.event(event.Event{Kind: event.Resize, Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensBefore: was, TokensAfter: size})
+		c.event(event.Event{Kind: event.Resize, Call: c.request.ID, Conversation: c.thread.Conversation,
+			Model: c.body.Model, TokensBefore: was, TokensAfter: size})
 	}
 	return size
 }
 
 // tell emits events for what a view does differently from the last one.
 func (c *Call) tell(shown *view.Result, pins []int, news []string) {
-	e := event.Event{Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model, TokensBefore: shown.Before, TokensAfter: shown.After, Budget: shown.Budget, Grown: shown.Grown}
+	e := event.Event{Call: c.request.ID, Conversation: c.thread.Conversation, Model: c.body.Model,
+		TokensBefore: shown.Before, TokensAfter: shown.After, Budget: shown.Budget, Grown: shown.Grown}
 	if shown.Cut != nil {
 		e.Plan = shown.Cut.ID
 	}

@@ -74,8 +74,11 @@ type Waits struct {
 // withDefaults fills in what is zero.
 func (w Waits) withDefaults() Waits {
 	return Waits{
-		Store: cmp.Or(w.Store, 10*time.Second), Agree: cmp.Or(w.Agree, time.Second), Brief: cmp.Or(w.Brief, 50*time.Millisecond), Stuck: cmp.Or(w.Stuck, 5*time.Minute),
-		Late: cmp.Or(w.Late, time.Minute), Write: cmp.Or(w.Write, 30*time.Second), Spool: cmp.Or(w.Spool, 2*time.Second), Shared: cmp.Or(w.Shared, time.Second), Close: cmp.Or(w.Close, 30*time.Second),
+		Store: cmp.Or(w.Store, 10*time.Second), Agree: cmp.Or(w.Agree, time.Second),
+		Brief: cmp.Or(w.Brief, 50*time.Millisecond), Stuck: cmp.Or(w.Stuck, 5*time.Minute),
+		Late: cmp.Or(w.Late, time.Minute), Write: cmp.Or(w.Write, 30*time.Second),
+		Spool: cmp.Or(w.Spool, 2*time.Second), Shared: cmp.Or(w.Shared, time.Second),
+		Close: cmp.Or(w.Close, 30*time.Second),
 	}
 }
 

@@ -65,23 +65,24 @@ func (w *write) writeTo(ctx context.Context, log *timeline.Log) error {
 
 func (w *write) appendTo(ctx context.Context, log *timeline.Log) error {
 	var plans []plan.Stored
-	done, err := log.AppendThen(ctx, w.tenant, w.conversation, w.before, w.messages, w.asked, w.identity, w.change, func(at *timeline.Appended) (change timeline.Change, err error) {
-		if err := w.checkNew(ctx); err != nil {
+	done, err := log.AppendThen(ctx, w.tenant, w.conversation, w.before, w.messages, w.asked, w.identity, w.change,
+		func(at *timeline.Appended) (change timeline.Change, err error) {
+			if err := w.checkNew(ctx); err != nil {
+				return change, err
+			}
+			change = timeline.Change{Now: w.ended, Stay: w.change.Stay || w.passed(at), Patient: w.patient}
+			if change.Stay && at.Updated.After(change.Now) {
+				change.Now = at.Updated // by this the next one that is late sees how far the head is
+			}
+			if plans, err = w.plans(at); err != nil {
+				return change, err
+			}
+			for i := range plans {
+				change.Drop = append(change.Drop, plan.ProposalKey(plans[i].ID))
+			}
+			change.Put, change.Contents, err = w.records(at, plans)
 			return change, err
-		}
-		change = timeline.Change{Now: w.ended, Stay: w.change.Stay || w.passed(at), Patient: w.patient}
-		if change.Stay && at.Updated.After(change.Now) {
-			change.Now = at.Updated // by this the next one that is late sees how far the head is
-		}
-		if plans, err = w.plans(at); err != nil {
-			return change, err
-		}
-		for i := range plans {
-			change.Drop = append(change.Drop, plan.ProposalKey(plans[i].ID))
-		}
-		change.Put, change.Contents, err = w.records(at, plans)
-		return change, err
-	})
+		})
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,8 @@ func (w *write) passed(at *timeline.Appended) bool {
 
 // records are those of a call whose request ends at a place, and of its plans, with their
 // contents.
-func (w *write) records(at *timeline.Appended, plans []plan.Stored) (records []timeline.Record, raw [][]byte, err error) {
+func (w *write) records(at *timeline.Appended,
+	plans []plan.Stored) (records []timeline.Record, raw [][]byte, err error) {
 	e := w.entry
 	e.Forms = at.Forms.String()
 	records, raw = make([]timeline.Record, 1, len(plans)+2), slices.Clip(w.top.raw)
@@ -134,7 +136,8 @@ func (w *write) records(at *timeline.Appended, plans []plan.Stored) (records []t
 	if w.size != nil {
 		records = append(records, *w.size)
 	}
-	records[0] = timeline.Record{Kind: "call", Key: w.id, At: at.Place(int64(at.Forms.Len())), Time: w.began, Contents: w.top.hashes}
+	records[0] = timeline.Record{Kind: "call", Key: w.id, At: at.Place(int64(at.Forms.Len())), Time: w.began,
+		Contents: w.top.hashes}
 	records[0].Data, err = json.Marshal(&e)
 	return records, raw, err
 }
@@ -149,7 +152,8 @@ func (r *Engine) save(w *write) (spooled bool, err error) {
 		return r.spool.save(w)
 	}
 	for _, pause := range pauses {
-		if err = r.try(w, r.o.Waits.Write); err == nil || pause == 0 || isFinal(err) || errors.Is(err, timeline.ErrClosed) {
+		if err = r.try(w, r.o.Waits.Write); err == nil || pause == 0 || isFinal(err) ||
+			errors.Is(err, timeline.ErrClosed) {
 			break
 		}
 		time.Sleep(pause)
@@ -205,7 +209,8 @@ func (w *write) atHome(ctx context.Context, index *thread.Index) (*write, error)
 		return nil, err
 	}
 	own := *w
-	own.change.Put = slices.DeleteFunc(slices.Clone(w.change.Put), func(r timeline.Record) bool { return r.Kind == w.who.Kind && r.Key == w.who.Key })
+	own.change.Put = slices.DeleteFunc(slices.Clone(w.change.Put),
+		func(r timeline.Record) bool { return r.Kind == w.who.Kind && r.Key == w.who.Key })
 	if home == w.conversation {
 		own.change.Put = append(own.change.Put, *w.who)
 		return &own, nil

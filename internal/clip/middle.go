@@ -27,7 +27,8 @@ const stubMark = voice.Note
 const wholeInHistory = voice.ElidedWhole
 
 // elisionMark matches a marker.
-var elisionMark = regexp.MustCompile(`\n?` + regexp.QuoteMeta(stubMark) + `(\d{1,15}) (tokens|characters) of the middle are left out here[^\]\n]*\]\n?`)
+var elisionMark = regexp.MustCompile(`\n?` + regexp.QuoteMeta(stubMark) +
+	`(\d{1,15}) (tokens|characters) of the middle are left out here[^\]\n]*\]\n?`)
 
 // marker returns the text that replaces a middle. The hint tells the model how to get the
 // whole text.

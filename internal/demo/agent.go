@@ -46,7 +46,8 @@ func NewAgent(url string, budget int, client *http.Client, m *Model) (*Agent, er
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{url: url, budget: budget, client: client, script: m.script, work: w, model: m, before: NewMeter()}, nil
+	return &Agent{url: url, budget: budget, client: client, script: m.script, work: w, model: m, before: NewMeter()},
+		nil
 }
 
 // Call is one call of the session.
@@ -91,7 +92,8 @@ func (a *Agent) Call(ctx context.Context) (*Call, error) {
 	case len(a.calls) > 0:
 		a.messages = append(a.messages, a.results())
 	case a.turn < len(a.script.turns):
-		a.messages = append(a.messages, encode(object{"role": "user", "content": []object{{"type": "text", "text": a.script.turns[a.turn].Text}}}))
+		a.messages = append(a.messages,
+			encode(object{"role": "user", "content": []object{{"type": "text", "text": a.script.turns[a.turn].Text}}}))
 		a.turn++
 	default:
 		return nil, io.EOF

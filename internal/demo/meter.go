@@ -22,7 +22,8 @@ type Meter struct {
 // NewMeter returns a meter with an empty cache.
 func NewMeter() *Meter {
 	m := token.Builtin().Lookup(Name)
-	return &Meter{model: m, counter: token.NewCounter(m, token.Options{Cache: counts}), known: map[[sha256.Size]byte]bool{}}
+	return &Meter{model: m, counter: token.NewCounter(m, token.Options{Cache: counts}),
+		known: map[[sha256.Size]byte]bool{}}
 }
 
 // counts is shared by all meters, so that a message is counted once.

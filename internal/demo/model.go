@@ -64,7 +64,10 @@ func (m *Model) answer(r *fakemodel.Request) fakemodel.Answer {
 func (m *Model) say(b *wire.Body) fakemodel.Answer {
 	n, ok := m.next(b)
 	if !ok {
-		return fakemodel.Answer{Text: fmt.Sprintf("I am the model of oriel demo and know only its session. Of this conversation I was sent %d messages.", len(b.Messages))}
+		return fakemodel.Answer{
+			Text: fmt.Sprintf(
+				"I am the model of oriel demo and know only its session. Of this conversation I was sent %d messages.",
+				len(b.Messages))}
 	}
 	st := &m.script.steps[n]
 	a := fakemodel.Answer{ID: fmt.Sprintf("msg_%03d", n), Text: st.text, Calls: st.calls}

@@ -9,8 +9,10 @@ import (
 
 // outputs generate the long outputs of commands, always the same.
 var outputs = map[string]any{
-	"tests": tests, "trace": trace, "nights": nights, "soak": soak, "commits": commits, "units": units, "race": race, "lost": lost,
-	"bench": bench, "relay": relay, "checks": checks, "pairs": pairs, "merchants": merchants, "hours": hours, "cores": cores, "contention": contention, "service": service, "all": all,
+	"tests": tests, "trace": trace, "nights": nights, "soak": soak, "commits": commits, "units": units, "race": race,
+	"lost":  lost,
+	"bench": bench, "relay": relay, "checks": checks, "pairs": pairs, "merchants": merchants, "hours": hours,
+	"cores": cores, "contention": contention, "service": service, "all": all,
 }
 
 // paper collects lines.
@@ -25,7 +27,8 @@ func euro(cents int) string { return fmt.Sprintf("%d.%02d EUR", cents/100, cents
 // failure prints the output of a failing test run.
 func failure(p *paper, name string, batch, off int) {
 	p.line("--- FAIL: %s (0.31s)", name)
-	p.line("    collector_test.go:49: batch b-%06d: 16 payments add up to %s, total is %s (off by %s)", batch, euro(3512+off), euro(3512), euro(off))
+	p.line("    collector_test.go:49: batch b-%06d: 16 payments add up to %s, total is %s (off by %s)", batch,
+		euro(3512+off), euro(3512), euro(off))
 	for i := range 4 {
 		p.line("    collector_test.go:57: payment p-%d-%03d was sent 2 times", (batch+3*i)%8, (7*batch+i)%250)
 	}
@@ -54,14 +57,16 @@ func trace(seed uint64, fails bool) string {
 		clock := at.Format("15:04:05.000000")
 		switch batch := first + i/3; i % 3 {
 		case 0:
-			p.line("%s collector batch=b-%06d closed by=size payments=16 total=%q waiting=%d", clock, batch, euro(2400+r.IntN(2000)), r.IntN(2))
+			p.line("%s collector batch=b-%06d closed by=size payments=16 total=%q waiting=%d", clock, batch,
+				euro(2400+r.IntN(2000)), r.IntN(2))
 		case 1:
 			p.line("%s sender    batch=b-%06d submit lines=16 try=1", clock, batch)
 		case 2:
 			p.line("%s bank      batch=b-%06d confirmed fee=\"0.20 EUR\" took=%dµs", clock, batch, 200+r.IntN(2700))
 		}
 		if fails && i == 47 {
-			p.line("%s collector batch=b-%06d closed by=interval payments=16 total=%q waiting=1", clock, first+16, euro(3512))
+			p.line("%s collector batch=b-%06d closed by=interval payments=16 total=%q waiting=1", clock, first+16,
+				euro(3512))
 			p.line("%s collector add payment=p-%d-117 while batch=b-%06d waits", clock, 5, first+16)
 		}
 	}
@@ -104,7 +109,8 @@ func soak(after int) string {
 	say("go: downloading golang.org/x/sync v0.10.0")
 	say("GOMAXPROCS=4 go test ./settle -count=2000 -failfast")
 	for i := range 34 {
-		say("load: cpu %d%% runnable %d goroutines %d heap %d MB gc %d", 61+r.IntN(38), 2+r.IntN(9), 21+r.IntN(6), 11+r.IntN(9), 40+13*i)
+		say("load: cpu %d%% runnable %d goroutines %d heap %d MB gc %d", 61+r.IntN(38), 2+r.IntN(9), 21+r.IntN(6),
+			11+r.IntN(9), 40+13*i)
 	}
 	var f paper
 	failure(&f, "TestSettleBatch", after/3, after%9+1)
@@ -153,8 +159,10 @@ func units() string {
 		name  string
 		tests []string
 	}{
-		{"money", []string{"TestPlus", "TestPlusOfCurrencies", "TestMinus", "TestShare", "TestShareRoundsHalfToEven", "TestShareOfNegative", "TestString"}},
-		{"ledger", []string{"TestPostSettlement", "TestPostingTwice", "TestFeesAreDebited", "TestUnbalancedIsRefused", "TestEventWithPosting", "TestNoEventWithoutPosting"}},
+		{"money", []string{"TestPlus", "TestPlusOfCurrencies", "TestMinus", "TestShare", "TestShareRoundsHalfToEven",
+			"TestShareOfNegative", "TestString"}},
+		{"ledger", []string{"TestPostSettlement", "TestPostingTwice", "TestFeesAreDebited", "TestUnbalancedIsRefused",
+			"TestEventWithPosting", "TestNoEventWithoutPosting"}},
 	} {
 		for _, t := range pkg.tests {
 			p.line("=== RUN   %s", t)
@@ -183,10 +191,13 @@ func race(batch int) string {
 	stack("Write at 0x00c0002a4000 by goroutine 31:", "harbor/settle.(*Collector).Add", "settle/collector.go:51 +0x1c4",
 		"harbor/settle.TestSettleBatch.func3", "settle/collector_test.go:38 +0x2f8")
 	stack("Previous read at 0x00c0002a4000 by goroutine 28:", "harbor/settle.toFile", "settle/sender.go:76 +0x24c",
-		"harbor/settle.(*Sender).send", "settle/sender.go:57 +0x118", "harbor/settle.(*Sender).Run", "settle/sender.go:31 +0x190",
+		"harbor/settle.(*Sender).send", "settle/sender.go:57 +0x118", "harbor/settle.(*Sender).Run",
+		"settle/sender.go:31 +0x190",
 		"harbor/settle.TestSettleBatch.func2", "settle/collector_test.go:28 +0x6c")
-	stack("Goroutine 31 (running) created at:", "harbor/settle.TestSettleBatch", "settle/collector_test.go:33 +0x4a0", "testing.tRunner", "testing/testing.go:1934 +0x21c")
-	stack("Goroutine 28 (running) created at:", "harbor/settle.TestSettleBatch", "settle/collector_test.go:28 +0x3ec", "testing.tRunner", "testing/testing.go:1934 +0x21c")
+	stack("Goroutine 31 (running) created at:", "harbor/settle.TestSettleBatch", "settle/collector_test.go:33 +0x4a0",
+		"testing.tRunner", "testing/testing.go:1934 +0x21c")
+	stack("Goroutine 28 (running) created at:", "harbor/settle.TestSettleBatch", "settle/collector_test.go:28 +0x3ec",
+		"testing.tRunner", "testing/testing.go:1934 +0x21c")
 	p.line("==================")
 	failure(p, "TestSettleBatch", batch, 4)
 	p.line("    testing.go:1617: race detected during execution of test\nFAIL\nFAIL\tharbor/settle\t7.114s\nFAIL")
@@ -212,7 +223,8 @@ func bench(ns, bytes, allocs int) string {
 		by   int
 	}{{"CollectorAdd", 1}, {"CollectorFull", 16}, {"CollectorParallel", 3}} {
 		for range 6 {
-			p.line("Benchmark%s-4\t%8d\t%8d ns/op\t%8d B/op\t%4d allocs/op", b.name, 300000/b.by, ns*b.by/8+r.IntN(60), bytes*b.by/16+r.IntN(8), allocs*b.by)
+			p.line("Benchmark%s-4\t%8d\t%8d ns/op\t%8d B/op\t%4d allocs/op", b.name, 300000/b.by, ns*b.by/8+r.IntN(60),
+				bytes*b.by/16+r.IntN(8), allocs*b.by)
 		}
 	}
 	p.line("PASS\nok  \tharbor/settle\t31.%ds", 100+r.IntN(800))
@@ -236,8 +248,10 @@ func relay(before bool) string {
 
 func checks() string {
 	p := new(paper)
-	for _, c := range []string{"build (linux, amd64)", "build (linux, arm64)", "lint", "test", "test-db", "race", "soak (500)", "migrations"} {
-		p.line("%-22s pass  %dm%02ds  https://ci.harbor.example/harbor/1187/%s", c, len(c)%4, 3*len(c)%60, strings.Fields(c)[0])
+	for _, c := range []string{"build (linux, amd64)", "build (linux, arm64)", "lint", "test", "test-db", "race",
+		"soak (500)", "migrations"} {
+		p.line("%-22s pass  %dm%02ds  https://ci.harbor.example/harbor/1187/%s", c, len(c)%4, 3*len(c)%60,
+			strings.Fields(c)[0])
 	}
 	return p.String()
 }
@@ -257,9 +271,11 @@ func pairs(n int) string {
 func merchants(n int) string {
 	r, p := dice(29), new(paper)
 	p.line(" merchant |          name          | payments | amount\n----------+------------------------+----------+------------")
-	kinds, towns := []string{"Bakery", "Books", "Cycles", "Garden", "Optics", "Tea", "Tools", "Wine"}, []string{"Aveiro", "Braga", "Coimbra", "Faro", "Leiria", "Porto", "Viseu"}
+	kinds, towns := []string{"Bakery", "Books", "Cycles", "Garden", "Optics", "Tea", "Tools", "Wine"},
+		[]string{"Aveiro", "Braga", "Coimbra", "Faro", "Leiria", "Porto", "Viseu"}
 	for i := range n {
-		p.line(" m-%05d  | %-22s | %8d | %s", 1000+r.IntN(90000), kinds[i%len(kinds)]+" "+towns[i%len(towns)], 1+r.IntN(3), euro(900+r.IntN(21000)))
+		p.line(" m-%05d  | %-22s | %8d | %s", 1000+r.IntN(90000), kinds[i%len(kinds)]+" "+towns[i%len(towns)],
+			1+r.IntN(3), euro(900+r.IntN(21000)))
 	}
 	p.line("(%d rows)", n)
 	return p.String()
@@ -306,11 +322,16 @@ func contention() string {
 	p.line("File: settle.test\nType: delay\nShowing nodes accounting for 4.91s, 99.2% of 4.95s total\n      flat  flat%%   sum%%        cum   cum%%")
 	sum, left := 0.0, 60.0
 	for _, name := range []string{
-		"sync.(*Mutex).Unlock", "runtime.chansend1", "harbor/settle.(*Collector).Add", "harbor/settle.(*Collector).flush", "harbor/settle.(*Collector).Run",
-		"harbor/settle.(*Sender).Run", "harbor/settle.(*Sender).send", "harbor/settle.toFile", "harbor/bank.(*Fake).Submit", "harbor/ledger.(*Ledger).PostSettlement",
-		"harbor/ledger.(*memory).InTx", "harbor/outbox.(*Buffer).Put", "harbor/settle.TestSettleBatch", "harbor/settle.TestSettleBatch.func1",
-		"harbor/settle.TestSettleBatch.func2", "harbor/settle.TestSettleBatch.func3", "sync.(*WaitGroup).Wait", "testing.tRunner", "runtime.selectgo", "time.Sleep",
-		"harbor/clock.realClock.NewTicker", "runtime.gcBgMarkWorker", "runtime.mcall", "runtime.park_m", "runtime.schedule", "runtime.findRunnable",
+		"sync.(*Mutex).Unlock", "runtime.chansend1", "harbor/settle.(*Collector).Add",
+		"harbor/settle.(*Collector).flush", "harbor/settle.(*Collector).Run",
+		"harbor/settle.(*Sender).Run", "harbor/settle.(*Sender).send", "harbor/settle.toFile",
+		"harbor/bank.(*Fake).Submit", "harbor/ledger.(*Ledger).PostSettlement",
+		"harbor/ledger.(*memory).InTx", "harbor/outbox.(*Buffer).Put", "harbor/settle.TestSettleBatch",
+		"harbor/settle.TestSettleBatch.func1",
+		"harbor/settle.TestSettleBatch.func2", "harbor/settle.TestSettleBatch.func3", "sync.(*WaitGroup).Wait",
+		"testing.tRunner", "runtime.selectgo", "time.Sleep",
+		"harbor/clock.realClock.NewTicker", "runtime.gcBgMarkWorker", "runtime.mcall", "runtime.park_m",
+		"runtime.schedule", "runtime.findRunnable",
 	} {
 		flat := left * (.2 + .2*r.Float64())
 		left -= flat
@@ -332,9 +353,11 @@ func service(lines int) string {
 			p.line("%s WARN bank slow batch=b-%06d took=%dms tries=1", clock, batch, 900+r.IntN(1800))
 		case i%2 == 0:
 			batch++
-			p.line("%s INFO batch closed batch=b-%06d by=%s payments=%d total=%q", clock, batch, []string{"size", "size", "interval"}[r.IntN(3)], 40+r.IntN(461), euro(90000+r.IntN(4000000)))
+			p.line("%s INFO batch closed batch=b-%06d by=%s payments=%d total=%q", clock, batch,
+				[]string{"size", "size", "interval"}[r.IntN(3)], 40+r.IntN(461), euro(90000+r.IntN(4000000)))
 		default:
-			p.line("%s INFO batch settled batch=b-%06d confirmed=%q fee=\"0.20 EUR\" took=%dms", clock, batch, euro(90000+r.IntN(4000000)), 110+r.IntN(600))
+			p.line("%s INFO batch settled batch=b-%06d confirmed=%q fee=\"0.20 EUR\" took=%dms", clock, batch,
+				euro(90000+r.IntN(4000000)), 110+r.IntN(600))
 		}
 	}
 	return p.String()
@@ -344,14 +367,18 @@ func service(lines int) string {
 func all() string {
 	r, p := dice(47), new(paper)
 	for _, t := range []string{
-		"TestSettleBatch", "TestCollectorFlushesByTime", "TestCollectorFlushesWhenFull", "TestCollectorRefusesAfterClose", "TestCloseFlushes", "TestAddBlocksWhileFull",
-		"TestSenderTriesAgain", "TestSenderGivesUp", "TestSenderSendsTheLast", "TestSameBatchTwice", "TestValueDate", "TestValueDateAtCutoff", "TestValueDateOnHolidays",
-		"TestValueDateAcrossSummerTime", "TestMismatchIsTold", "TestBatchTotal", "TestEmptyBatchIsNone", "TestFileHasAllLines",
+		"TestSettleBatch", "TestCollectorFlushesByTime", "TestCollectorFlushesWhenFull",
+		"TestCollectorRefusesAfterClose", "TestCloseFlushes", "TestAddBlocksWhileFull",
+		"TestSenderTriesAgain", "TestSenderGivesUp", "TestSenderSendsTheLast", "TestSameBatchTwice", "TestValueDate",
+		"TestValueDateAtCutoff", "TestValueDateOnHolidays",
+		"TestValueDateAcrossSummerTime", "TestMismatchIsTold", "TestBatchTotal", "TestEmptyBatchIsNone",
+		"TestFileHasAllLines",
 	} {
 		p.line("=== RUN   %s", t)
 		if strings.HasPrefix(t, "TestValueDate") {
 			for _, day := range []string{"monday", "friday", "saturday", "new_year", "good_friday"} {
-				p.line("=== RUN   %s/%s\n    cutoff_test.go:%d: %s is settled with the value of 2026-%02d-%02d", t, day, 20+r.IntN(60), day, 1+r.IntN(12), 1+r.IntN(28))
+				p.line("=== RUN   %s/%s\n    cutoff_test.go:%d: %s is settled with the value of 2026-%02d-%02d", t, day,
+					20+r.IntN(60), day, 1+r.IntN(12), 1+r.IntN(28))
 			}
 		}
 		p.line("--- PASS: %s (0.%02ds)", t, r.IntN(40))

@@ -48,7 +48,8 @@ func readScript(text string) (*script, error) {
 		switch who {
 		case "user":
 			if n := len(s.steps); n > 0 && len(s.steps[n-1].calls) > 0 {
-				return nil, fmt.Errorf("step %d of the session calls tools, and the user speaks before their results", n-1)
+				return nil, fmt.Errorf("step %d of the session calls tools, and the user speaks before their results",
+					n-1)
 			}
 			s.turns = append(s.turns, Turn{Text: body, Undo: rest == "undo", first: len(s.steps)})
 		case "model":

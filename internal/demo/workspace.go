@@ -48,7 +48,8 @@ func sections(text string) func(func(name, text string) bool) {
 	return func(yield func(string, string) bool) {
 		name, begin, at := "", 0, 0
 		for line := range strings.Lines(text) {
-			if next, ok := strings.CutPrefix(strings.TrimSuffix(line, " --\n"), "-- "); ok && strings.HasSuffix(line, " --\n") {
+			if next, ok := strings.CutPrefix(strings.TrimSuffix(line, " --\n"), "-- "); ok &&
+				strings.HasSuffix(line, " --\n") {
 				if name != "" && !yield(name, text[begin:at]) {
 					return
 				}

@@ -71,7 +71,8 @@ func imperative(s string) bool {
 		return slices.Contains(workVerbs, verb)
 	}
 	third := strings.HasSuffix(verb, "s") && !strings.HasSuffix(verb, "ss") && verb != "focus"
-	participle := len(verb) > 5 && strings.HasSuffix(verb, "ing") || strings.HasSuffix(verb, "ed") && !strings.HasSuffix(verb, "eed") && verb != "embed"
+	participle := len(verb) > 5 && strings.HasSuffix(verb, "ing") ||
+		strings.HasSuffix(verb, "ed") && !strings.HasSuffix(verb, "eed") && verb != "embed"
 	return !third && !participle && !slices.Contains(noVerbs, verb)
 }
 
@@ -104,5 +105,6 @@ func May(text string) bool {
 		return true
 	}
 	has := func(p *pattern) bool { return p.in(lower) }
-	return slices.ContainsFunc(forms, has) || slices.ContainsFunc([]*pattern{&prefers, &lasting, &reminds, &forbids}, has)
+	return slices.ContainsFunc(forms, has) ||
+		slices.ContainsFunc([]*pattern{&prefers, &lasting, &reminds, &forbids}, has)
 }

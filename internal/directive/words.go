@@ -39,7 +39,11 @@ func either(alternatives ...string) *regexp.Regexp {
 
 // lasting matches words that extend a wish beyond the next answer.
 var lasting = pattern{
-	words{"now on", "here on", "this point", "henceforth", "all times", "no matter", "no circumstances", "going forward", "moving forward", "future,", "further notice", "rest of", "remainder of", "entirety of", "all future", "conversation", "chat", "discussion", "session", "dialogue", "exchange", "interaction", "thread", "response", "answer", "repl", "output", "communications", "explanation", "respond", "explaining", "question", "request", "prompt", "message", "i ask", "i request", "i say", "i tell", "while we", "time you"},
+	words{"now on", "here on", "this point", "henceforth", "all times", "no matter", "no circumstances",
+		"going forward", "moving forward", "future,", "further notice", "rest of", "remainder of", "entirety of",
+		"all future", "conversation", "chat", "discussion", "session", "dialogue", "exchange", "interaction", "thread",
+		"response", "answer", "repl", "output", "communications", "explanation", "respond", "explaining", "question",
+		"request", "prompt", "message", "i ask", "i request", "i say", "i tell", "while we", "time you"},
 	either(
 		`\b(?:from now on|from here on(?: out)?|from this point (?:on|onwards?|forward)|henceforth|at all times|no matter what|under no circumstances)\b`,
 		`^(?:[\w']+[!,.]? )?(?:going forward|moving forward|in (?:the )?future),|\b(?:going|moving) forward[.!]?$|\buntil further notice\b`,
@@ -66,7 +70,8 @@ var requests = either(
 )
 
 // beginsWork matches a clause that begins with a verb of work.
-var beginsWork = either(clauseStart + `(?:(?:always|never|do not|don'?t|try to|not to|ever),?\s+)*(?:` + strings.Join(workVerbs, "|") + `)\b`)
+var beginsWork = either(clauseStart + `(?:(?:always|never|do not|don'?t|try to|not to|ever),?\s+)*(?:` +
+	strings.Join(workVerbs, "|") + `)\b`)
 
 // states matches sentences whose subject is not the reader.
 var states = either(`^(?:(?:and|but|so|well|yes|yeah|also|oh|actually|ok(?:ay)?|hi|hello|thanks|btw)[,!]?\s+)*(?:i|we|he|she|they|it|my|our|his|her|their|there)(?:'\w+)?\b`)
@@ -105,7 +110,8 @@ var reminds = pattern{
 	either(
 		`(?:^|[.,;:!?]\s+|\b(?:please|and|also|but|so|just)\s+)(?:remember|keep in mind|bear in mind|(?:don'?t|do not|never) (?:ever )?forget)(?:` + strings.Join([]string{
 			` (?:not )?to (?:always |never )?(?:run|use|commit|push|test|lint|build|rebase|format|cite|quote|respond|reply|answer|translate|convert|escape|sign (?:off|commits?|your))\b`,
-			` that (?:(?:i|we|you|they) (?:\w+ )?(?:must|prefer|use|don'?t want|do not want)\b|.*(?:\d|` + "`" + `|\w/\w|\w_\w|(?-i:[a-z][A-Z])|\w\.[a-z]{2,4}\b))`,
+			` that (?:(?:i|we|you|they) (?:\w+ )?(?:must|prefer|use|don'?t want|do not want)\b|.*(?:\d|` + "`" +
+				`|\w/\w|\w_\w|(?-i:[a-z][A-Z])|\w\.[a-z]{2,4}\b))`,
 			` this:`,
 		}, "|") + `)`,
 	),
@@ -120,9 +126,13 @@ var encourages = either(
 
 // lexical matches words and marks that answers must not contain.
 var lexical = pattern{
-	words{"the word", "the phrase", "the term", "the letter", "words", "punctuation", "bold", "italic", "emoji", "emoticon", "pronoun", "bullet", "markdown", "jargon", "capital letters", "contraction", "abbreviation", "exclamation", "dashes", "heading", "code block", "code comment", "profanity", "slang", "disclaimer", "preamble", "follow-up", "verbs", " voice"},
+	words{"the word", "the phrase", "the term", "the letter", "words", "punctuation", "bold", "italic", "emoji",
+		"emoticon", "pronoun", "bullet", "markdown", "jargon", "capital letters", "contraction", "abbreviation",
+		"exclamation", "dashes", "heading", "code block", "code comment", "profanity", "slang", "disclaimer",
+		"preamble", "follow-up", "verbs", " voice"},
 	either(
-		clauseStart+`(?:`+not+` (?:ever )?(?:use|include|repeat|mention|write|put|add|say|employ|give|provide|ask)|(?:avoid|refrain from|stop)(?: (?:using|including|repeating|mentioning|writing|adding|saying|employing))?)(?: (?:the use of|[\w'-]+)){0,4}? `+
+		clauseStart+`(?:`+not+
+			` (?:ever )?(?:use|include|repeat|mention|write|put|add|say|employ|give|provide|ask)|(?:avoid|refrain from|stop)(?: (?:using|including|repeating|mentioning|writing|adding|saying|employing))?)(?: (?:the use of|[\w'-]+)){0,4}? `+
 			`(?:the (?:words?|phrases?|terms?|letters?)\b|words (?:with|that|containing)|punctuation|bold|italics?\b|emojis?|emoticons|pronouns|bullets?\b|markdown|jargon|capital letters|contractions|abbreviations|exclamation (?:marks|points)|em[- ]dashes|headings|code blocks|code comments|profanity|slang|filler words|disclaimers|preambles?|follow-up questions|(?:active|passive) (?:verbs|voice))`,
 		`^no (?:emojis?|markdown|bullet points|disclaimers|preamble|bold)\b`,
 	),
@@ -130,10 +140,12 @@ var lexical = pattern{
 
 // replyForm matches wishes about all answers or their sentences.
 var replyForm = pattern{
-	words{"response", "answer", "repl", "output", "communications", "explanation", "sentence", "paragraph", "message", "your code"},
+	words{"response", "answer", "repl", "output", "communications", "explanation", "sentence", "paragraph", "message",
+		"your code"},
 	either(
 		clauseStart+`(?:keep|limit|restrict|make|ensure|make sure)(?: that)?(?: (?:all|each|every)(?: of)?(?: your)?(?: \w+){0,2}? (?:`+reply+`|sentences?|paragraphs?)| your(?: \w+)? (?:`+replies+`|sentences|paragraphs|code))\b`,
-		clauseStart+`(?:begin|start|end|finish|open|close) (?:each|every|all)(?: \w+){0,3}? (?:`+reply+`|sentences?|paragraphs?|messages?)\b`,
+		clauseStart+`(?:begin|start|end|finish|open|close) (?:each|every|all)(?: \w+){0,3}? (?:`+reply+
+			`|sentences?|paragraphs?|messages?)\b`,
 		clauseStart+`(?:ensure|make sure)(?: that)? (?:your|the) (?:response|answer|reply) (?:is|are|has|uses|stays|remains)\b`,
 	),
 }
@@ -150,7 +162,8 @@ var manner = pattern{
 
 // style matches the language, the voice and the units of answers.
 var style = pattern{
-	words{"person", "voice", "tone", "style", "english", "german", "french", "spanish", "italian", "dutch", "portuguese", "like a", "spelling", "language", " units"},
+	words{"person", "voice", "tone", "style", "english", "german", "french", "spanish", "italian", "dutch",
+		"portuguese", "like a", "spelling", "language", " units"},
 	either(
 		clauseStart+`(?:speak|talk|write)(?: to me| only)* (?:in (?:the |a |an )?(?:\w+ )?(?:person|voice|tone|style|english|german|french|spanish|italian|dutch|portuguese)|like an?)\b`,
 		clauseStart+`(?:use|write in|stick to|stick with) (?:(?:british|american|uk|us|plain|simple) (?:english|spelling|language)|(?:metric|imperial|si) units)\b`,
@@ -161,8 +174,10 @@ var style = pattern{
 var forbids = pattern{
 	words{"don't", "dont", "do not", "never"},
 	either(
-		clauseStart+not+` (?:\w+ly |just |even |ever )?(?:touch|commit|push|modify|edit|overwrite|refactor|reformat|rebase|merge|deploy|amend|squash|force-push|hard-?code|mock|stub|bump)\b`,
-		clauseStart+not+` (?:use|add|write|install|introduce|import) (?:any |external |third[- ]party |new |more |global ){0,3}(?:librar(?:y|ies)|dependenc(?:y|ies)|packages?|mocks?|globals?|variables|semicolons?|tabs|comments?|frameworks?)\b`,
+		clauseStart+not+
+			` (?:\w+ly |just |even |ever )?(?:touch|commit|push|modify|edit|overwrite|refactor|reformat|rebase|merge|deploy|amend|squash|force-push|hard-?code|mock|stub|bump)\b`,
+		clauseStart+not+
+			` (?:use|add|write|install|introduce|import) (?:any |external |third[- ]party |new |more |global ){0,3}(?:librar(?:y|ies)|dependenc(?:y|ies)|packages?|mocks?|globals?|variables|semicolons?|tabs|comments?|frameworks?)\b`,
 	),
 }
 
@@ -171,8 +186,10 @@ var momentary = either(`\b(?:yet|for now|right now|this time|anything|that|it|hi
 
 // persona matches the assignment of a role.
 var persona = pattern{
-	words{"act as", "act like", "pretend", "you are", "you're", "the persona", "the role", "the voice", "the character", "roleplay", "role-play"},
-	either(clauseStart + `(?:act (?:as|like) (?:an?|my|the|if you)\b|pretend (?:to be|that you|you(?:'re| are))\b|(?:imagine|assume|suppose)(?: that)? you(?:'re| are) (?:an?|my|the)\b|(?:adopt|assume|take on|play) the (?:persona|role|voice|character)\b|role-?play as\b)`),
+	words{"act as", "act like", "pretend", "you are", "you're", "the persona", "the role", "the voice", "the character",
+		"roleplay", "role-play"},
+	either(clauseStart +
+		`(?:act (?:as|like) (?:an?|my|the|if you)\b|pretend (?:to be|that you|you(?:'re| are))\b|(?:imagine|assume|suppose)(?: that)? you(?:'re| are) (?:an?|my|the)\b|(?:adopt|assume|take on|play) the (?:persona|role|voice|character)\b|role-?play as\b)`),
 }
 
 // nickname matches how the user wants to be called.

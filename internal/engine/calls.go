@@ -18,7 +18,8 @@ func (e *Engine) openCalls(ctx context.Context) {
 	c := &e.config
 	in := call.InsideOf(ctx)
 	o := call.Parts{
-		Store: e.store, Tenant: c.Tenant, Models: c.Models, Margin: c.Margin, Project: c.Project, Recall: e.library, Events: c.Events, Stages: in.Stages,
+		Store: e.store, Tenant: c.Tenant, Models: c.Models, Margin: c.Margin, Project: c.Project, Recall: e.library,
+		Events: c.Events, Stages: in.Stages,
 		Log: c.Log, Now: c.Now, Waits: in.Waits, Shared: c.Shared, Sizing: c.Sizing, Taken: e.hasItems,
 	}
 	if c.Dir != "" || c.Learnt != nil {

@@ -147,30 +147,35 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		name string
 		n    int64
 	}{
-		{"MaxTokens", int64(config.MaxTokens)}, {"MaxItems", int64(config.MaxItems)}, {"Reserve", int64(config.Reserve)},
+		{"MaxTokens", int64(config.MaxTokens)}, {"MaxItems", int64(config.MaxItems)},
+		{"Reserve", int64(config.Reserve)},
 		{"Retention.OlderThan", int64(config.Retention.OlderThan)}, {"Retention.MaxBytes", config.Retention.MaxBytes},
 		{"RecallMemory", config.RecallMemory},
 	} {
 		if limit.n < 0 {
-			return nil, &fault.Error{Op: op, Err: fmt.Errorf("%w: %s %d", fault.ErrConfig, limit.name, limit.n), Hint: "give a number above 0, or 0 for the default"}
+			return nil, &fault.Error{Op: op, Err: fmt.Errorf("%w: %s %d", fault.ErrConfig, limit.name, limit.n),
+				Hint: "give a number above 0, or 0 for the default"}
 		}
 	}
 	switch items.Policy(config.Policy) {
 	case "", items.ByRelevance, items.ByAge:
 	default:
-		return nil, &fault.Error{Op: op, Err: fmt.Errorf("%w: Policy %q", fault.ErrConfig, config.Policy), Hint: `use "relevance" or "fifo"`}
+		return nil, &fault.Error{Op: op, Err: fmt.Errorf("%w: Policy %q", fault.ErrConfig, config.Policy),
+			Hint: `use "relevance" or "fifo"`}
 	}
 	switch config.Sync {
 	case "", "normal", "full":
 	default:
-		return nil, &fault.Error{Op: op, Err: fmt.Errorf("%w: Sync %q", fault.ErrConfig, config.Sync), Hint: `use "normal" or "full"`}
+		return nil, &fault.Error{Op: op, Err: fmt.Errorf("%w: Sync %q", fault.ErrConfig, config.Sync),
+			Hint: `use "normal" or "full"`}
 	}
 	if config.Project != "" {
 		if err := fault.CheckID(config.Project); err != nil {
 			return nil, &fault.Error{Op: op, Err: fmt.Errorf("%w: Project: %w", fault.ErrConfig, err)}
 		}
 	}
-	if err := errors.Join(config.Weights.Check(), config.Sizing.Check(), window.CheckMargin(config.Margin)); err != nil {
+	if err := errors.Join(config.Weights.Check(), config.Sizing.Check(),
+		window.CheckMargin(config.Margin)); err != nil {
 		return nil, &fault.Error{Op: op, Err: fmt.Errorf("%w: %w", fault.ErrConfig, err)}
 	}
 	if err := config.Calls.Check(); err != nil {
@@ -215,7 +220,8 @@ func (e *Engine) complete() error {
 			c.Models = token.Builtin()
 		}
 		model = c.Models.Lookup(c.Model)
-		budget, err := window.BudgetOf(window.Bounds{Model: model, Reserve: cmp.Or(c.Reserve, window.DefaultReserve), Margin: c.Margin})
+		budget, err := window.BudgetOf(window.Bounds{Model: model, Reserve: cmp.Or(c.Reserve, window.DefaultReserve),
+			Margin: c.Margin})
 		if err != nil {
 			return err
 		}

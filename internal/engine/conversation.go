@@ -69,7 +69,8 @@ func (c *Conversation) run(ctx context.Context, op string, do func(*loaded) erro
 		}
 	}
 	if errors.Is(err, fault.ErrOfCalls) {
-		return c.fail(op, err, "send requests by Engine.Transport or the proxy, or use another id for items; Items, Status, Recall, Pin, Undo and Plans work here, too")
+		return c.fail(op, err,
+			"send requests by Engine.Transport or the proxy, or use another id for items; Items, Status, Recall, Pin, Undo and Plans work here, too")
 	}
 	if err != nil {
 		return c.engine.storeError(ctx, op, c.id, err)
@@ -79,7 +80,8 @@ func (c *Conversation) run(ctx context.Context, op string, do func(*loaded) erro
 
 // either runs calls on a conversation of calls, once those that have ended are stored, and
 // items on any other one, as run does.
-func (c *Conversation) either(ctx context.Context, op string, calls func(*call.Recorded) error, items func(*loaded) error) error {
+func (c *Conversation) either(ctx context.Context, op string, calls func(*call.Recorded) error,
+	items func(*loaded) error) error {
 	e := c.engine
 	if err := e.enter(ctx, c); err != nil {
 		return c.fail(op, err, "")
@@ -155,9 +157,11 @@ func (c *Conversation) Add(ctx context.Context, it items.Item) (id int64, evicte
 	const op = "add item"
 	switch {
 	case it.ID != 0:
-		return 0, nil, c.fail(op, fmt.Errorf("%w: it has the id %d", fault.ErrItem, it.ID), "leave ID 0: the conversation numbers its items")
+		return 0, nil, c.fail(op, fmt.Errorf("%w: it has the id %d", fault.ErrItem, it.ID),
+			"leave ID 0: the conversation numbers its items")
 	case it.Tokens < 0:
-		return 0, nil, c.fail(op, fmt.Errorf("%w: it has %d tokens", fault.ErrItem, it.Tokens), "leave Tokens 0 to have them counted")
+		return 0, nil, c.fail(op, fmt.Errorf("%w: it has %d tokens", fault.ErrItem, it.Tokens),
+			"leave Tokens 0 to have them counted")
 	}
 	if err := c.engine.enter(ctx, nil); err != nil {
 		return 0, nil, c.fail(op, err, "")
@@ -208,7 +212,8 @@ func (c *Conversation) Add(ctx context.Context, it items.Item) (id int64, evicte
 func (c *Conversation) Resize(ctx context.Context, tokens int) (evicted []items.Item, err error) {
 	const op = "resize"
 	if tokens < 0 {
-		return nil, c.fail(op, fmt.Errorf("%w: %d tokens", fault.ErrConfig, tokens), "give a number above 0, or 0 to end an earlier one")
+		return nil, c.fail(op, fmt.Errorf("%w: %d tokens", fault.ErrConfig, tokens),
+			"give a number above 0, or 0 to end an earlier one")
 	}
 	err = c.run(ctx, op, func(p *loaded) (err error) {
 		evicted = nil

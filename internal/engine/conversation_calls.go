@@ -45,7 +45,8 @@ func (c *Conversation) message(ctx context.Context, r *call.Recorded, id int64) 
 }
 
 // read returns messages of a conversation of calls as items.
-func (c *Conversation) read(ctx context.Context, r *call.Recorded, first, last int64, pinned map[int64]bool) (all []items.Item, err error) {
+func (c *Conversation) read(ctx context.Context, r *call.Recorded, first, last int64,
+	pinned map[int64]bool) (all []items.Item, err error) {
 	err = c.engine.store.Messages(ctx, c.tenant, r.Head(), first, last, false, func(e *timeline.Entry) error {
 		if it, shown := c.engine.itemOf(e); shown {
 			it.Flags = starred(it.Flags, pinned[it.ID])

@@ -60,7 +60,8 @@ func (p *loaded) catchUp(ctx context.Context, pins map[int64]bool) error {
 	}
 	if len(left) > 0 {
 		slices.SortFunc(left, byID)
-		if _, err := p.left(ctx, left, before, p.victims(fmt.Sprintf("items %d to %d came from elsewhere", first, p.last()))); err != nil {
+		if _, err := p.left(ctx, left, before,
+			p.victims(fmt.Sprintf("items %d to %d came from elsewhere", first, p.last()))); err != nil {
 			return err
 		}
 	}

@@ -70,9 +70,11 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 	const op = "make context"
 	switch {
 	case o.Budget < 0:
-		return View{}, c.fail(op, fmt.Errorf("%w: Budget %d", fault.ErrConfig, o.Budget), "give a number above 0, or 0 for the size of the window")
+		return View{}, c.fail(op, fmt.Errorf("%w: Budget %d", fault.ErrConfig, o.Budget),
+			"give a number above 0, or 0 for the size of the window")
 	case !(o.RecentShare >= 0 && o.RecentShare <= 1):
-		return View{}, c.fail(op, fmt.Errorf("%w: RecentShare %g", fault.ErrConfig, o.RecentShare), "give a share above 0 and at most 1, or 0 for a half")
+		return View{}, c.fail(op, fmt.Errorf("%w: RecentShare %g", fault.ErrConfig, o.RecentShare),
+			"give a share above 0 and at most 1, or 0 for a half")
 	}
 	if err := o.Recall.check(); err != nil {
 		return View{}, c.fail(op, err, "")
@@ -164,10 +166,12 @@ func (p *loaded) viewInput(query string, o ContextOptions) *viewInput {
 	limit, _ := p.window.Limits()
 	s := &viewInput{
 		items: p.handOut(p.window.Items(0)), held: maps.Clone(p.held), policy: p.policy, query: query, asked: -1,
-		at: p.stored.Head, state: p.tracker.State(), budget: cmp.Or(o.Budget, limit), share: o.RecentShare, count: remember(p.engine.config.Count),
+		at: p.stored.Head, state: p.tracker.State(), budget: cmp.Or(o.Budget, limit), share: o.RecentShare,
+		count: remember(p.engine.config.Count),
 	}
 	if most := p.engine.bounded(s.budget); most < s.budget {
-		s.warnings = append(s.warnings, fmt.Sprintf("a budget of %d tokens is more than the model takes: %d are used", s.budget, most))
+		s.warnings = append(s.warnings, fmt.Sprintf("a budget of %d tokens is more than the model takes: %d are used",
+			s.budget, most))
 		s.budget = most
 	}
 	for _, it := range o.Relevant {
@@ -215,7 +219,8 @@ func (s *viewInput) explain(p *window.Plan, d *draft) {
 	p.TokensAfter, p.TokensBefore = d.tokens, d.tokens
 	for i := range s.items {
 		it := &s.items[i]
-		b := window.Block{Index: int(it.ID), Role: roleOf(it.Source), Tokens: it.Tokens, Verdict: window.Keep, Pinned: it.Pinned()}
+		b := window.Block{Index: int(it.ID), Role: roleOf(it.Source), Tokens: it.Tokens, Verdict: window.Keep,
+			Pinned: it.Pinned()}
 		now := shown[it.ID]
 		switch {
 		case i == s.asked:
@@ -264,7 +269,8 @@ func (s *viewInput) explain(p *window.Plan, d *draft) {
 	}
 	p.Warnings = s.warnings
 	if d.query != s.query {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("the query has %d tokens: its middle is left out to fit in %d", s.count(s.query), s.budget))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the query has %d tokens: its middle is left out to fit in %d",
+			s.count(s.query), s.budget))
 		p.Raise("trim")
 	}
 }

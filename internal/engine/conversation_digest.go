@@ -126,7 +126,8 @@ func (p *loaded) fold(ctx context.Context) error {
 	f.changed, f.due, f.Omitted = true, false, omitted
 	f.Model, f.Rules = f.without(omit)
 	before := withRules(f.Model, f.Rules)
-	in := condense.Input{Messages: said, Previous: f.Rules, Max: p.mostDigest(), Count: p.engine.config.Count, Omit: omit}
+	in := condense.Input{Messages: said, Previous: f.Rules, Max: p.mostDigest(), Count: p.engine.config.Count,
+		Omit: omit}
 	if f.Model != "" {
 		in.Max /= 2
 	}
@@ -252,7 +253,8 @@ func spoken(it *items.Item) []chat.Message {
 	case items.SourceSystem:
 		return []chat.Message{{Role: chat.System, Parts: []chat.Part{text}}}
 	}
-	result := chat.Part{Kind: chat.Result, ID: itemKey(it.ID), Text: text.Text, IsError: it.Failed || it.Source == items.SourceError}
+	result := chat.Part{Kind: chat.Result, ID: itemKey(it.ID), Text: text.Text, IsError: it.Failed ||
+		it.Source == items.SourceError}
 	out := []chat.Message{{Role: chat.Tool, Parts: []chat.Part{result}}}
 	if result.IsError {
 		call := chat.Part{Kind: chat.Call, ID: result.ID, Name: string(it.Source), Args: []byte("{}")}

@@ -78,7 +78,8 @@ func (c *Conversation) EditDirective(ctx context.Context, id int64, text string)
 	case text == "":
 		return c.fail(op, fmt.Errorf("%w: the text is empty", fault.ErrConfig), "dismiss the directive to end it")
 	case len(text) > MaxDirective || !utf8.ValidString(text):
-		return c.fail(op, fmt.Errorf("%w: the text has %d bytes: give at most %d, in UTF-8", fault.ErrConfig, len(text), MaxDirective), "")
+		return c.fail(op, fmt.Errorf("%w: the text has %d bytes: give at most %d, in UTF-8", fault.ErrConfig, len(text),
+			MaxDirective), "")
 	}
 	at, err := c.head(ctx, op)
 	if err != nil {
@@ -88,7 +89,8 @@ func (c *Conversation) EditDirective(ctx context.Context, id int64, text string)
 	if err != nil {
 		return c.engine.storeError(ctx, op, c.id, err)
 	}
-	if !gone[strconv.FormatInt(id, 10)] && !slices.ContainsFunc(all, func(d Directive) bool { return d.ID == id && d.Conversation == c.id }) {
+	if !gone[strconv.FormatInt(id, 10)] &&
+		!slices.ContainsFunc(all, func(d Directive) bool { return d.ID == id && d.Conversation == c.id }) {
 		return c.fail(op, fault.ErrNoDirective, "nobody said there that something should always hold")
 	}
 	return c.replaceDirectives(ctx, op, id, text)
@@ -118,7 +120,8 @@ func (c *Conversation) replaceDirectives(ctx context.Context, op string, id int6
 
 // dismissal returns the record that replaces the directives of the message at a place by
 // text; nil if it is stored already.
-func dismissal(ctx context.Context, n timeline.Notes, at timeline.Place, text string, revision int64) (*timeline.Record, error) {
+func dismissal(ctx context.Context, n timeline.Notes, at timeline.Place, text string,
+	revision int64) (*timeline.Record, error) {
 	all, err := n.Dismissed(ctx)
 	if err != nil || slices.ContainsFunc(all, func(d timeline.Dismissal) bool { return d.Of(at) && d.Text == text }) {
 		return nil, err
@@ -129,7 +132,8 @@ func dismissal(ctx context.Context, n timeline.Notes, at timeline.Place, text st
 
 // directives returns the directives in effect, oldest first, and the blocks of dismissed
 // ones.
-func (c *Conversation) directives(ctx context.Context, at timeline.Place, reach recall.Reach) (hold []Directive, gone map[string]bool, err error) {
+func (c *Conversation) directives(ctx context.Context, at timeline.Place,
+	reach recall.Reach) (hold []Directive, gone map[string]bool, err error) {
 	said, dismissed, err := c.engine.library.Directives(ctx, c.where(at, reach))
 	if errors.Is(err, timeline.ErrNoConversation) { // it begins with its first item
 		return nil, nil, nil
@@ -150,7 +154,8 @@ func directivesOf(said []recall.Directive, own string) (all []Directive) {
 	for i := range said {
 		d := &said[i]
 		name, id := origin(d.Block, own)
-		all = append(all, Directive{ID: id, Conversation: name, Kind: d.Kind, Text: d.Text, Original: d.Original, Time: d.Time, block: d.Block})
+		all = append(all, Directive{ID: id, Conversation: name, Kind: d.Kind, Text: d.Text, Original: d.Original,
+			Time: d.Time, block: d.Block})
 	}
 	return all
 }

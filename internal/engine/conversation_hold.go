@@ -22,7 +22,8 @@ func (c *Conversation) Pin(ctx context.Context, id int64) error {
 			return err
 		}
 		_, shown := p.window.Get(id)
-		if err := p.show(ctx, op, []int64{id}, false, fmt.Sprintf("item %d was pinned", id)); err != nil || was && shown {
+		if err := p.show(ctx, op, []int64{id}, false, fmt.Sprintf("item %d was pinned", id)); err != nil ||
+			was && shown {
 			return err
 		}
 		p.pinned[id] = true
@@ -119,7 +120,8 @@ func (c *Conversation) Undo(ctx context.Context, planID string) error {
 			p.held[id] = true
 		}
 		p.holds = slices.DeleteFunc(p.holds, func(h timeline.Hold) bool { return h.Plan == planID })
-		p.holds = append(p.holds, timeline.Hold{Plan: planID, Held: timeline.RangesOf(slices.Sorted(slices.Values(ids)))})
+		p.holds = append(p.holds,
+			timeline.Hold{Plan: planID, Held: timeline.RangesOf(slices.Sorted(slices.Values(ids)))})
 		return nil
 	})
 }

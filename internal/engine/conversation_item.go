@@ -75,7 +75,8 @@ func starred(flags []items.Flag, on bool) []items.Flag {
 // same words.
 func message(it *items.Item) (timeline.Message, error) {
 	s := storedItem{
-		Source: it.Source, Content: it.Content, Full: it.Full, Time: it.Time.UnixMicro(), Tokens: it.Tokens, Flags: it.Flags,
+		Source: it.Source, Content: it.Content, Full: it.Full, Time: it.Time.UnixMicro(), Tokens: it.Tokens,
+		Flags:  it.Flags,
 		Failed: it.Failed, Meta: it.Meta, Embedding: vectorBytes(it.Embedding),
 	}
 	if !s.valid() {
@@ -96,13 +97,15 @@ func message(it *items.Item) (timeline.Message, error) {
 	}
 	raw := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	if len(raw) > timeline.MaxContent {
-		return timeline.Message{}, fmt.Errorf("%w: it has %d bytes, at most %d are stored", fault.ErrItem, len(raw), timeline.MaxContent)
+		return timeline.Message{}, fmt.Errorf("%w: it has %d bytes, at most %d are stored", fault.ErrItem, len(raw),
+			timeline.MaxContent)
 	}
 	role := string(it.Source)
 	if len(role) > timeline.MaxName || !utf8.ValidString(role) || strings.IndexByte(role, 0) >= 0 {
 		role = "" // Raw has it
 	}
-	return timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatItem, Role: role, Time: it.Time}, nil
+	return timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatItem, Role: role,
+		Time: it.Time}, nil
 }
 
 // valid reports whether every string is UTF-8.
@@ -165,7 +168,8 @@ func readItem(m *timeline.Message) (it items.Item, ok bool) {
 		})
 	}
 	return items.Item{
-		Content: s.Content, Full: s.Full, Source: s.Source, Tokens: s.Tokens, Flags: s.Flags, Failed: s.Failed, Meta: s.Meta,
+		Content: s.Content, Full: s.Full, Source: s.Source, Tokens: s.Tokens, Flags: s.Flags, Failed: s.Failed,
+		Meta:      s.Meta,
 		Embedding: bytesVector(s.Embedding),
 	}, true
 }
@@ -176,7 +180,10 @@ func (e *Engine) readMessage(m *timeline.Message) (it items.Item, shown bool) {
 	it = items.Item{Content: m.Text(), Source: items.Source(m.Role)}
 	if err == nil {
 		it.Content, it.Source = timeline.Words(&said), sourceOf(&said)
-		it.Failed = slices.ContainsFunc(said.Parts, func(p chat.Part) bool { return p.Kind == chat.Result && p.IsError })
+		it.Failed = slices.ContainsFunc(said.Parts, func(p chat.Part) bool {
+			return p.Kind == chat.Result &&
+				p.IsError
+		})
 	}
 	return e.normal(it), !errors.Is(err, timeline.ErrNoMessage)
 }

@@ -81,7 +81,8 @@ func (c *Conversation) load(ctx context.Context) (*loaded, error) {
 // build reads everything. It returns ErrChanged if another writer interfered.
 func (c *Conversation) build(ctx context.Context, old *loaded) (p *loaded, err error) {
 	e := c.engine
-	p = &loaded{id: c.id, tenant: c.tenant, engine: e, held: map[int64]bool{}, pinned: map[int64]bool{}, cuts: map[int64]string{}, savedUpTo: -1}
+	p = &loaded{id: c.id, tenant: c.tenant, engine: e, held: map[int64]bool{}, pinned: map[int64]bool{},
+		cuts: map[int64]string{}, savedUpTo: -1}
 	if p.seen, err = e.store.Changed(ctx); err != nil {
 		return nil, err
 	}
@@ -214,7 +215,8 @@ func (p *loaded) state(ctx context.Context) (s *savedState, savedUpTo int64, err
 		return nil, -1, fmt.Errorf("%w: state: %w", timeline.ErrDamaged, err)
 	}
 	if s.Version > stateVersion {
-		return nil, -1, fmt.Errorf("%w: its state has version %d, this program knows %d", timeline.ErrNewer, s.Version, stateVersion)
+		return nil, -1, fmt.Errorf("%w: its state has version %d, this program knows %d", timeline.ErrNewer, s.Version,
+			stateVersion)
 	}
 	p.version = s.Version
 	at := records[0].At
@@ -267,7 +269,9 @@ func (p *loaded) reopen(ctx context.Context, s *savedState, pins map[int64]bool,
 	}
 	p.heldInView()
 	if len(out) > 0 {
-		if _, err := p.left(ctx, out, total, p.victims(fmt.Sprintf("the window was opened with %d tokens and %d items", maxTokens, maxItems))); err != nil {
+		if _, err := p.left(ctx, out, total,
+			p.victims(fmt.Sprintf("the window was opened with %d tokens and %d items", maxTokens,
+				maxItems))); err != nil {
 			return err
 		}
 	}
@@ -368,7 +372,8 @@ func (p *loaded) collect(ctx context.Context, ids []int64, old *loaded) ([]items
 		i = j + 1
 	}
 	if len(items) != len(ids) {
-		return nil, fmt.Errorf("%w: the window shows %d items, of which %d are missing", timeline.ErrDamaged, len(ids), len(ids)-len(items))
+		return nil, fmt.Errorf("%w: the window shows %d items, of which %d are missing", timeline.ErrDamaged, len(ids),
+			len(ids)-len(items))
 	}
 	slices.SortFunc(items, byID)
 	return items, nil

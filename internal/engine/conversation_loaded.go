@@ -98,7 +98,10 @@ func (p *loaded) touched() bool {
 
 // put adds a record to the change.
 func (p *loaded) put(r timeline.Record) {
-	p.change.Put = slices.DeleteFunc(p.change.Put, func(o timeline.Record) bool { return o.Kind == r.Kind && o.Key == r.Key })
+	p.change.Put = slices.DeleteFunc(p.change.Put, func(o timeline.Record) bool {
+		return o.Kind == r.Kind &&
+			o.Key == r.Key
+	})
 	p.change.Put = append(p.change.Put, r)
 }
 
@@ -269,7 +272,8 @@ func (p *loaded) swap(ctx context.Context, op string, ids []int64, undo bool) (*
 		}
 	}
 	if tokens > maxTokens || stay > maxItems {
-		err := fmt.Errorf("%w: with what is pinned, held and newest it would take %d tokens in %d items, the window has %d in %d",
+		err := fmt.Errorf(
+			"%w: with what is pinned, held and newest it would take %d tokens in %d items, the window has %d in %d",
 			fault.ErrCannotFit, tokens, stay, maxTokens, maxItems)
 		return nil, p.fail(op, err, "release or unpin something, or enlarge the window")
 	}

@@ -37,7 +37,8 @@ func (p *loaded) left(ctx context.Context, out []items.Item, before int, reason 
 		delete(p.held, it.ID)
 		delete(p.pinned, it.ID)
 		plan.Judge(window.Block{
-			Index: int(it.ID), Role: roleOf(it.Source), Tokens: it.Tokens, Verdict: window.Evict, Reason: reason, Pinned: it.Pinned(),
+			Index: int(it.ID), Role: roleOf(it.Source), Tokens: it.Tokens, Verdict: window.Evict, Reason: reason,
+			Pinned: it.Pinned(),
 		})
 	}
 	if _, err := p.book(plan); err != nil {
@@ -104,7 +105,8 @@ func (p *loaded) itemsOfPlan(ctx context.Context, op, id string) ([]int64, error
 	for i, b := range made.Blocks {
 		ids[i] = int64(b.Index)
 		if ids[i] > p.last() {
-			return nil, p.fail(op, fault.ErrNoItem, fmt.Sprintf("item %d was on a branch that the conversation has left", ids[i]))
+			return nil, p.fail(op, fault.ErrNoItem,
+				fmt.Sprintf("item %d was on a branch that the conversation has left", ids[i]))
 		}
 	}
 	return ids, nil

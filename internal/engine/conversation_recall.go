@@ -40,9 +40,11 @@ type RecallOptions struct {
 func (o *RecallOptions) check() error {
 	switch {
 	case o.Budget < 0:
-		return fmt.Errorf("%w: recall with a Budget of %d: give a number above 0, or 0 for the default", fault.ErrConfig, o.Budget)
+		return fmt.Errorf("%w: recall with a Budget of %d: give a number above 0, or 0 for the default",
+			fault.ErrConfig, o.Budget)
 	case o.Top < 0:
-		return fmt.Errorf("%w: recall with a Top of %d: give a number above 0, or 0 for the default", fault.ErrConfig, o.Top)
+		return fmt.Errorf("%w: recall with a Top of %d: give a number above 0, or 0 for the default", fault.ErrConfig,
+			o.Top)
 	case o.Floor > 1 || !number.Finite(o.Floor):
 		return fmt.Errorf("%w: recall with a Floor of %g: scores are 0 to 1", fault.ErrConfig, o.Floor)
 	}
@@ -129,9 +131,11 @@ const stateBoost = .5
 
 // search searches the library, without standing instructions: views show those for every
 // query.
-func (c *Conversation) search(ctx context.Context, at timeline.Place, query string, state items.State, o RecallOptions, dismissed map[string]bool, exclude func(block string) bool) (*recall.Result, error) {
+func (c *Conversation) search(ctx context.Context, at timeline.Place, query string, state items.State, o RecallOptions,
+	dismissed map[string]bool, exclude func(block string) bool) (*recall.Result, error) {
 	options := recall.RecallOptions{
-		Budget: o.Budget, Top: o.Top, Floor: o.Floor, Mode: o.Mode, Exclude: exclude, Directives: -1, Now: c.engine.config.Now(),
+		Budget: o.Budget, Top: o.Top, Floor: o.Floor, Mode: o.Mode, Exclude: exclude, Directives: -1,
+		Now: c.engine.config.Now(),
 	}
 	if len(dismissed) > 0 {
 		options.Dismissed = func(block string) bool { return dismissed[block] }

@@ -58,7 +58,8 @@ func (c *Conversation) remember(ctx context.Context, s *viewInput, o *ContextOpt
 }
 
 // find searches the history for what is not shown, best first.
-func (c *Conversation) find(ctx context.Context, s *viewInput, shown map[int64]*items.Item, dismissed map[string]bool, room int, o RecallOptions) ([]recalled, error) {
+func (c *Conversation) find(ctx context.Context, s *viewInput, shown map[int64]*items.Item, dismissed map[string]bool,
+	room int, o RecallOptions) ([]recalled, error) {
 	room -= s.count(titleRelevant) + s.count("\n\n")
 	if room <= 0 || strings.TrimSpace(s.query) == "" {
 		return nil, nil

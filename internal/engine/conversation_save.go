@@ -84,7 +84,8 @@ func (p *loaded) commit(ctx context.Context) error {
 	if revision == 0 {
 		p.stored.Created = timeline.Micro(c.Now)
 	}
-	p.stored.Head, p.stored.Revision, p.stored.Project = applied.Head, applied.Revision, cmp.Or(p.stored.Project, c.Project)
+	p.stored.Head, p.stored.Revision, p.stored.Project = applied.Head, applied.Revision,
+		cmp.Or(p.stored.Project, c.Project)
 	if p.dirty {
 		p.savedUpTo = p.last()
 		p.reportUpgrade()
@@ -103,7 +104,9 @@ func (p *loaded) commit(ctx context.Context) error {
 func (p *loaded) reportUpgrade() {
 	if was := p.version; was > 0 && was < stateVersion {
 		p.engine.upgraded.Do(func() {
-			p.engine.config.Log.Warn("conversations are upgraded as they change; earlier versions of Oriel refuse to open those that are", "conversation", p.id, "from", was, "to", stateVersion)
+			p.engine.config.Log.Warn(
+				"conversations are upgraded as they change; earlier versions of Oriel refuse to open those that are",
+				"conversation", p.id, "from", was, "to", stateVersion)
 		})
 	}
 	p.version = stateVersion
@@ -116,7 +119,8 @@ func (p *loaded) save(ctx context.Context) error {
 	}
 	s := savedState{
 		Version: stateVersion, Cleared: p.cleared, Override: p.override, Policy: p.policy, Base: p.base,
-		Size: p.sizer.Size(), Tracker: p.tracker.Save(), Query: vectorBytes(p.query), Plan: p.lastPlan, Kept: p.lastKept,
+		Size: p.sizer.Size(), Tracker: p.tracker.Save(), Query: vectorBytes(p.query), Plan: p.lastPlan,
+		Kept:   p.lastKept,
 		Digest: true, Waits: p.folding.waits.String(), Waiting: p.folding.waiting, Due: p.folding.due,
 	}
 	if err := p.saveDigest(); err != nil {

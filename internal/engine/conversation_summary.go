@@ -28,7 +28,8 @@ func (e *Engine) summarise(conversation string, job *summaryJob) {
 			_, failed = c.takeSummary(context.Background(), job, out, err)
 		}
 		if failed != nil && !errors.Is(failed, fault.ErrClosed) {
-			e.config.Log.Warn("a summary could not be stored; the digest stays", "conversation", conversation, "error", failed)
+			e.config.Log.Warn("a summary could not be stored; the digest stays", "conversation", conversation, "error",
+				failed)
 		}
 	})
 }
@@ -61,7 +62,8 @@ func (c *Conversation) awaitSummary(ctx context.Context, s *viewInput, job *summ
 // takeSummary replaces what a model has summarised by its text, and reports the attempt. It
 // returns what views show then, if they show the text at once: nothing else has left
 // meanwhile, and inline.
-func (c *Conversation) takeSummary(ctx context.Context, job *summaryJob, out condense.Output, asked error) (now note, err error) {
+func (c *Conversation) takeSummary(ctx context.Context, job *summaryJob, out condense.Output,
+	asked error) (now note, err error) {
 	err = c.run(ctx, "take a summary", func(p *loaded) error {
 		now = note{}
 		f := &p.folding

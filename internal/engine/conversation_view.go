@@ -165,7 +165,8 @@ func (s *viewInput) attempt(marked bool) (*draft, error) {
 			s.bare(d)
 		}
 	}
-	slices.SortStableFunc(d.recent, func(a, b items.Item) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(d.recent,
+		func(a, b items.Item) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) })
 	return d, s.settle(d)
 }
 
@@ -195,7 +196,8 @@ func (s *viewInput) settle(d *draft) error {
 		}
 		if lost || !s.drop(d) {
 			least := s.count(items.AssembleText(nil, nil, s.query))
-			return fmt.Errorf("%w: the query alone takes %d tokens, and %d have no room even for a part of it", fault.ErrCannotFit, least, s.budget)
+			return fmt.Errorf("%w: the query alone takes %d tokens, and %d have no room even for a part of it",
+				fault.ErrCannotFit, least, s.budget)
 		}
 	}
 }
@@ -208,7 +210,10 @@ func (s *viewInput) drop(d *draft) bool {
 	for i := range d.recent {
 		newest = max(newest, d.recent[i].ID)
 	}
-	plain := slices.IndexFunc(d.recent, func(it items.Item) bool { return it.ID != newest && !isOpening(it) && !s.keeps(&it) })
+	plain := slices.IndexFunc(d.recent, func(it items.Item) bool {
+		return it.ID != newest && !isOpening(it) &&
+			!s.keeps(&it)
+	})
 	kept := slices.IndexFunc(d.recent, func(it items.Item) bool { return it.ID != newest && !isOpening(it) })
 	switch {
 	case plain >= 0:

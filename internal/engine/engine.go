@@ -71,7 +71,8 @@ type handle = call.Handle
 const keepConversations = 256
 
 func newEngine(config Config) *Engine {
-	e := &Engine{config: config, keep: keepConversations, conversations: map[string]weak.Pointer[Conversation]{}, recent: list.New()}
+	e := &Engine{config: config, keep: keepConversations, conversations: map[string]weak.Pointer[Conversation]{},
+		recent: list.New()}
 	e.given.tokens, e.given.items, e.given.policy = config.MaxTokens, config.MaxItems, config.Policy
 	return e
 }
@@ -117,7 +118,8 @@ func (e *Engine) prune(ctx context.Context) error {
 // openLibrary prepares recall. It reads nothing and loads no model before they are needed.
 func (e *Engine) openLibrary(in call.Inside) {
 	o := recall.LibraryOptions{
-		Model: e.config.Embed, Memory: e.config.RecallMemory, Count: e.config.Count, OnDemand: in.SearchFor, Report: in.RecallFailed,
+		Model: e.config.Embed, Memory: e.config.RecallMemory, Count: e.config.Count, OnDemand: in.SearchFor,
+		Report: in.RecallFailed,
 	}
 	if o.Report == nil {
 		o.Report = func(err error) {
@@ -144,7 +146,8 @@ func (e *Engine) Conversation(ctx context.Context, id string) (*Conversation, er
 		return nil, &fault.Error{Op: op, Conversation: id, Err: err}
 	}
 	if err := fault.CheckID(id); err != nil {
-		return nil, &fault.Error{Op: op, Conversation: id, Err: err, Hint: "give it a name that lasts, such as that of the task"}
+		return nil, &fault.Error{Op: op, Conversation: id, Err: err,
+			Hint: "give it a name that lasts, such as that of the task"}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

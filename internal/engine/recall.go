@@ -8,7 +8,8 @@ import (
 )
 
 // Recall implements oriel.Engine.Recall.
-func (e *Engine) Recall(ctx context.Context, w recall.Where, query string, o recall.RecallOptions) (*recall.Result, error) {
+func (e *Engine) Recall(ctx context.Context, w recall.Where, query string,
+	o recall.RecallOptions) (*recall.Result, error) {
 	const op = "recall"
 	if err := e.enter(ctx, nil); err != nil {
 		return nil, &fault.Error{Op: op, Conversation: w.Conversation, Err: err}

@@ -127,7 +127,8 @@ func Answer(ctx context.Context, set *Set, o Options, a AnswerOptions) (*AnswerR
 		return nil, err
 	}
 	if a.Window <= promptRoom {
-		return nil, fmt.Errorf("%w: a --window of %d tokens: prompt and question alone take up to %d: give more", ErrOption, a.Window, promptRoom)
+		return nil, fmt.Errorf("%w: a --window of %d tokens: prompt and question alone take up to %d: give more",
+			ErrOption, a.Window, promptRoom)
 	}
 	if !slices.Contains(o.Policies, "recent") {
 		o.Policies = append([]string{"recent"}, o.Policies...)
@@ -138,13 +139,16 @@ func Answer(ctx context.Context, set *Set, o Options, a AnswerOptions) (*AnswerR
 	counter := token.NewCounter(token.Model{Encoding: "o200k_base", Exact: true}, token.Options{})
 	run := &answering{
 		o: &o, a: &a, rows: map[rowKey]*AnswerRow{}, work: &work{tell: o.Progress},
-		count:  func(text string) int { return counter.Text(text).Tokens },
-		report: &AnswerReport{Format: set.Format, Model: a.Server.model, Conversations: len(set.Conversations), Window: a.Window},
-		slots:  make(chan struct{}, a.Concurrency), order: make(chan *call, 4*a.Concurrency),
+		count: func(text string) int { return counter.Text(text).Tokens },
+		report: &AnswerReport{Format: set.Format, Model: a.Server.model, Conversations: len(set.Conversations),
+			Window: a.Window},
+		slots: make(chan struct{}, a.Concurrency), order: make(chan *call, 4*a.Concurrency),
 	}
 	chosen := run.choose(set)
 	if run.report.Questions+run.report.Unanswerable == 0 {
-		return nil, fmt.Errorf("%w: no question has a gold answer: for --answer give questions with one (generic: the field \"answer\")", ErrInput)
+		return nil, fmt.Errorf(
+			"%w: no question has a gold answer: for --answer give questions with one (generic: the field \"answer\")",
+			ErrInput)
 	}
 	ctx, run.stop = context.WithCancelCause(ctx)
 	defer run.stop(nil)
@@ -217,7 +221,8 @@ func (run *answering) conversation(ctx context.Context, c *Conversation, questio
 	if err := s.hear(ctx, len(c.Messages), run.work); err != nil {
 		return err
 	}
-	all := (&answer{ranking: s.scope.Newest(), options: recall.RecallOptions{Floor: -1, Top: -1, Directives: -1}}).pack(max(1, run.a.Window-promptRoom))
+	all := (&answer{ranking: s.scope.Newest(), options: recall.RecallOptions{Floor: -1, Top: -1, Directives: -1}}).pack(
+		max(1, run.a.Window-promptRoom))
 	if passages, _ := s.scope.Len(); len(all.Passages) < passages {
 		run.report.Cut++
 	}
@@ -234,7 +239,8 @@ func (run *answering) conversation(ctx context.Context, c *Conversation, questio
 				}
 			}
 		}
-		if err := run.start(ctx, c, q, Whole, 0, &Detail{Tokens: all.Tokens, Context: all.Text, Included: []string{}, IncludedPart: []string{}}); err != nil {
+		if err := run.start(ctx, c, q, Whole, 0, &Detail{Tokens: all.Tokens, Context: all.Text, Included: []string{},
+			IncludedPart: []string{}}); err != nil {
 			return err
 		}
 	}
@@ -242,7 +248,8 @@ func (run *answering) conversation(ctx context.Context, c *Conversation, questio
 }
 
 // start sends a call as soon as a slot is free.
-func (run *answering) start(ctx context.Context, c *Conversation, q *Question, policy string, budget int, d *Detail) error {
+func (run *answering) start(ctx context.Context, c *Conversation, q *Question, policy string, budget int,
+	d *Detail) error {
 	d.Conversation, d.Question, d.ID, d.Kind = c.Name, q.Text, q.ID, q.Kind
 	d.Policy, d.Budget, d.Evidence = policy, budget, append([]string{}, q.Evidence...)
 	call := &call{q: q, line: answered{Detail: *d, Gold: q.Answer}, done: make(chan struct{})}

@@ -129,7 +129,8 @@ func codingSessions(ctx context.Context, file string) ([]codingSession, error) {
 				return nil
 			}
 			m.Block = strconv.FormatInt(e.Place.Depth, 10)
-			st := step{said: m, reply: line.Message.ID, compacts: compacts || line.CompactSummary, summary: line.CompactSummary}
+			st := step{said: m, reply: line.Message.ID, compacts: compacts ||
+				line.CompactSummary, summary: line.CompactSummary}
 			compacts = false
 			said, err := e.Chat()
 			if err != nil {
@@ -242,11 +243,13 @@ func (s *codingSession) ask(kind, name string, steps []step, gone func(i int) in
 			since++
 			open[call.id] = call.file
 			had := read[call.file]
-			if call.file == "" || asked[call.file] || before == 0 || since > rereadWithin || len(had) == 0 || had[len(had)-1] >= before {
+			if call.file == "" || asked[call.file] || before == 0 || since > rereadWithin || len(had) == 0 ||
+				had[len(had)-1] >= before {
 				continue
 			}
 			asked[call.file] = true
-			q := Question{Kind: kind, File: call.file, Folder: s.folder, Gone: before, Aside: kind != kindReread, Lines: linesOf(steps[i:], call.id)}
+			q := Question{Kind: kind, File: call.file, Folder: s.folder, Gone: before, Aside: kind != kindReread,
+				Lines: linesOf(steps[i:], call.id)}
 			for _, at := range had {
 				q.Evidence = append(q.Evidence, steps[at].said.Ref)
 			}

@@ -88,7 +88,8 @@ func questions(path string, talks []Conversation) error {
 		for i := range talks {
 			if talks[i].Name == q.Conversation || q.Conversation == "" && len(talks) == 1 {
 				talks[i].Questions = append(talks[i].Questions, Question{
-					ID: q.ID, Kind: q.Kind, Text: q.Question, Evidence: q.Evidence, Answer: string(q.Answer), Unanswerable: q.Unanswerable,
+					ID: q.ID, Kind: q.Kind, Text: q.Question, Evidence: q.Evidence, Answer: string(q.Answer),
+					Unanswerable: q.Unanswerable,
 				})
 				found = true
 				break

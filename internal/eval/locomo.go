@@ -47,7 +47,8 @@ func (s *Set) locomo(ctx context.Context, paths []string) error {
 			return err
 		}
 		if len(talks) != len(samples) {
-			return fmt.Errorf("%w: %s: %d conversations, but %d have questions: two have the same name", ErrInput, path, len(talks), len(samples))
+			return fmt.Errorf("%w: %s: %d conversations, but %d have questions: two have the same name", ErrInput, path,
+				len(talks), len(samples))
 		}
 		for i, sample := range samples {
 			c := talks[i]

@@ -163,7 +163,8 @@ func (s *subject) detail(q *Question, found *recall.Result) *Detail {
 			order = append(order, p.Block)
 		}
 		parts[p.Block]++
-		if (utf8.RuneCountInString(p.Text) >= partLength || q.File != "" && p.Parts == 1) && strings.Contains(shown, p.Text) {
+		if (utf8.RuneCountInString(p.Text) >= partLength || q.File != "" && p.Parts == 1) &&
+			strings.Contains(shown, p.Text) {
 			long[p.Block] = true
 		}
 	}

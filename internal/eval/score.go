@@ -55,8 +55,10 @@ func f1(answer, gold string) float64 {
 // refusals are ways in which models say that they do not know, normalised. The
 // first is the one that the prompt asks for.
 var refusals = []string{
-	"no information", "not mentioned", "not mention", "not specified", "not specify", "not stated", "not provided", "not discussed",
-	"not contain", "not enough information", "insufficient information", "no mention", "no record", "no details", "no evidence",
+	"no information", "not mentioned", "not mention", "not specified", "not specify", "not stated", "not provided",
+	"not discussed",
+	"not contain", "not enough information", "insufficient information", "no mention", "no record", "no details",
+	"no evidence",
 	"cannot be determined", "cannot determine", "cannot answer", "cant answer", "unable to answer", "unanswerable",
 	"do not know", "dont know", "not known", "unknown",
 }

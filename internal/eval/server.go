@@ -104,10 +104,11 @@ func (s *Server) post(ctx context.Context, messages []prompt, plain bool) (r rep
 	if err != nil {
 		return r, err
 	}
-	_, err = s.client.Post(ctx, llm.Request{Path: "chat/completions", Body: body, MaxAnswer: maxReply, Check: func(answer []byte) (err error) {
-		r, err = parseReply(answer)
-		return err
-	}})
+	_, err = s.client.Post(ctx, llm.Request{Path: "chat/completions", Body: body, MaxAnswer: maxReply,
+		Check: func(answer []byte) (err error) {
+			r, err = parseReply(answer)
+			return err
+		}})
 	return r, err
 }
 
@@ -156,7 +157,8 @@ func explain(e *llm.Error) error {
 		kind, hint = ErrServer, "check --answer, which usually ends in /v1, and --model"
 	case e.Code == "insufficient_quota":
 		kind = ErrServer
-	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge, status == http.StatusUnprocessableEntity:
+	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge,
+		status == http.StatusUnprocessableEntity:
 		hint = "if the context is too long for the model, give its --window"
 	case hint == "" && (errors.Is(e, llm.ErrUnavailable) || errors.Is(e, errReported)):
 		hint = "lower --concurrency, or try later"

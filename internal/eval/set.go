@@ -95,7 +95,8 @@ func Load(ctx context.Context, format string, paths []string) (*Set, error) {
 		unknown := c.known()
 		set.Unknown += len(unknown)
 		if format == "generic" && len(unknown) > 0 { // our own format, so the author can fix it
-			return nil, fmt.Errorf("%w: %s: %s names the evidence %q, but no message has this ref", ErrInput, c.Name, unknown[0][0], unknown[0][1])
+			return nil, fmt.Errorf("%w: %s: %s names the evidence %q, but no message has this ref", ErrInput, c.Name,
+				unknown[0][0], unknown[0][1])
 		}
 	}
 	return set, nil
@@ -169,7 +170,8 @@ func told(ctx context.Context, path string, format importer.Format) ([]Conversat
 }
 
 // imported imports a file into a store.
-func imported(ctx context.Context, store timeline.Store, path string, format importer.Format) (*importer.Report, error) {
+func imported(ctx context.Context, store timeline.Store, path string,
+	format importer.Format) (*importer.Report, error) {
 	report, err := importer.Import(ctx, store, []string{path}, importer.Options{Format: format})
 	switch {
 	case errors.Is(err, importer.ErrInput):

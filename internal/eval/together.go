@@ -25,7 +25,9 @@ func (s *Set) Together() (*Set, error) {
 		}
 		for _, q := range c.Questions {
 			if q.Said != 0 || q.Gone != 0 || q.File != "" {
-				return nil, fmt.Errorf("%w: questions of %s are asked in the middle of a conversation: leave out --scope", ErrOption, s.Format)
+				return nil, fmt.Errorf(
+					"%w: questions of %s are asked in the middle of a conversation: leave out --scope", ErrOption,
+					s.Format)
 			}
 			q.ID, q.Evidence = name(q.ID), slices.Clone(q.Evidence)
 			for k := range q.Evidence {

@@ -145,7 +145,8 @@ func (e Event) Emit(log *slog.Logger, receive func(Event)) {
 	if e.Tenant == timeline.Local {
 		e.Tenant = ""
 	}
-	e.Model, e.Conversation, e.Plan, e.Error = clip.To(e.Model, clip.Name), clip.To(e.Conversation, clip.Line), clip.To(e.Plan, clip.Name), clip.To(e.Error, clip.Text)
+	e.Model, e.Conversation, e.Plan, e.Error = clip.To(e.Model, clip.Name), clip.To(e.Conversation, clip.Line),
+		clip.To(e.Plan, clip.Name), clip.To(e.Error, clip.Text)
 	level, what := slog.LevelInfo, e.Kind
 	switch e.Kind {
 	case Call:
@@ -159,7 +160,8 @@ func (e Event) Emit(log *slog.Logger, receive func(Event)) {
 			level = slog.LevelWarn
 		}
 	}
-	attributes := []slog.Attr{slog.String("kind", e.Kind), slog.String("call", e.Call), slog.String("conversation", e.Conversation)}
+	attributes := []slog.Attr{slog.String("kind", e.Kind), slog.String("call", e.Call),
+		slog.String("conversation", e.Conversation)}
 	if e.TokensAfter > 0 {
 		attributes = append(attributes, slog.Int("before", e.TokensBefore), slog.Int("after", e.TokensAfter))
 	}

@@ -185,5 +185,6 @@ func (a *aiderReader) end() error {
 	if len(raw) == 0 {
 		return nil
 	}
-	return a.to.take(a.ctx, a.name, asMessage(timeline.Message{Raw: raw, Format: timeline.FormatAider, Role: a.role, Time: a.when}))
+	return a.to.take(a.ctx, a.name,
+		asMessage(timeline.Message{Raw: raw, Format: timeline.FormatAider, Role: a.role, Time: a.when}))
 }

@@ -52,7 +52,8 @@ func (s *source) readClineSession(ctx context.Context, d document, to taker) err
 	when := rfc3339(about.Get("started_at"), s.modified)
 	for message := range d.root.Get("messages").Elems() {
 		when = millis(message.Get("ts"), when)
-		m := timeline.Message{Raw: d.raw(message), Format: timeline.FormatCline, Role: message.Get("role").Str(), Time: when}
+		m := timeline.Message{Raw: d.raw(message), Format: timeline.FormatCline, Role: message.Get("role").Str(),
+			Time: when}
 		if id := message.Get("id").Str(); fits(id, timeline.MaxRef) {
 			m.Ref = id
 		}
@@ -104,5 +105,6 @@ func readBelow(dir, name string, most int64) []byte {
 
 // isClineSession reports whether an object is a session of Cline.
 func isClineSession(root rawjson.Value) bool {
-	return root.Get("sessionId").Kind() == rawjson.String && root.Get("messages").Kind() == rawjson.Array && (root.Has("agent") || root.Has("origin"))
+	return root.Get("sessionId").Kind() == rawjson.String && root.Get("messages").Kind() == rawjson.Array &&
+		(root.Has("agent") || root.Has("origin"))
 }

@@ -30,7 +30,8 @@ func readLocomo(ctx context.Context, s *source, r io.Reader, to taker) error {
 		for _, number := range sessionNumbers(talk) {
 			key := "session_" + strconv.Itoa(number)
 			when := s.modified
-			if t, err := time.Parse("3:04 pm on 2 January, 2006", strings.ToLower(talk.Get(key+"_date_time").Str())); err == nil {
+			if t, err := time.Parse("3:04 pm on 2 January, 2006",
+				strings.ToLower(talk.Get(key+"_date_time").Str())); err == nil {
 				when = t
 			}
 			i := 0

@@ -40,7 +40,8 @@ func (im *importing) find(ctx context.Context, paths []string) (all []*source, e
 			return nil, fmt.Errorf("%w: %w", ErrInput, err)
 		}
 		if !info.IsDir() && !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%w: %s is neither a file nor a folder: write what it has into a file first", ErrInput, given)
+			return nil, fmt.Errorf("%w: %s is neither a file nor a folder: write what it has into a file first",
+				ErrInput, given)
 		}
 		if !info.IsDir() {
 			s := &source{path: given, given: given, size: info.Size(), modified: info.ModTime()}
@@ -56,9 +57,11 @@ func (im *importing) find(ctx context.Context, paths []string) (all []*source, e
 		case err != nil:
 			return nil, err
 		case len(found) == 0 && im.report.Broken > before:
-			return nil, fmt.Errorf("%w: no file in the folder %s can be read, first %s", ErrInput, given, im.report.Problems[min(before, maxProblems-1)])
+			return nil, fmt.Errorf("%w: no file in the folder %s can be read, first %s", ErrInput, given,
+				im.report.Problems[min(before, maxProblems-1)])
 		case len(found) == 0:
-			return nil, fmt.Errorf("%w: %w in any file of the folder %s (%s)", ErrInput, ErrNoFormat, given, formatList())
+			return nil, fmt.Errorf("%w: %w in any file of the folder %s (%s)", ErrInput, ErrNoFormat, given,
+				formatList())
 		}
 		all = append(all, found...)
 	}
@@ -77,7 +80,8 @@ func (im *importing) named(ctx context.Context, s *source) error {
 	case err != nil:
 		return err
 	case k.format == Auto:
-		return fmt.Errorf("%w: %s has %w (%s); name one with --format to read it anyway", ErrInput, s.path, ErrNoFormat, formatList())
+		return fmt.Errorf("%w: %s has %w (%s); name one with --format to read it anyway", ErrInput, s.path, ErrNoFormat,
+			formatList())
 	}
 	s.kind = k
 	return nil
@@ -120,7 +124,8 @@ func (im *importing) folder(ctx context.Context, root string) ([]*source, error)
 			im.problem(Problem{File: path, What: cause(err)})
 			return nil
 		}
-		if want := im.options.Format; s.kind.format == Auto || want != Auto && want != s.kind.format && !(want.isBody() && s.kind.format.isBody()) {
+		if want := im.options.Format; s.kind.format == Auto ||
+			want != Auto && want != s.kind.format && !(want.isBody() && s.kind.format.isBody()) {
 			im.report.Skipped = append(im.report.Skipped, path)
 			return nil
 		} else if want != Auto {
@@ -193,7 +198,8 @@ func (s *source) labelled() string {
 // below returns the part of labelled below the given folder, or its last element.
 func (s *source) below() string {
 	full := s.labelled()
-	if rel, err := filepath.Rel(absolute(s.given), full); err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	if rel, err := filepath.Rel(absolute(s.given), full); err == nil && rel != "." && rel != ".." &&
+		!strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return filepath.ToSlash(rel)
 	}
 	return filepath.Base(full)

@@ -175,7 +175,9 @@ func (s *source) sniff(ctx context.Context, want Format) (kind, error) {
 		k.format = Cline
 	}
 	if k.format.isBody() && want != Auto && !want.isBody() {
-		return kind{}, fmt.Errorf("%w: %s is a request body in the form %s, not %s: leave the form out, or name that one", ErrInput, s.path, k.format, want)
+		return kind{}, fmt.Errorf(
+			"%w: %s is a request body in the form %s, not %s: leave the form out, or name that one", ErrInput, s.path,
+			k.format, want)
 	}
 	if want != Auto {
 		k.format = want

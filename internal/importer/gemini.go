@@ -137,7 +137,8 @@ func (g *geminiLog) put(d document, message rawjson.Value) error {
 	}
 	g.held += more
 	g.when = rfc3339(message.Get("timestamp"), g.when)
-	e.message = timeline.Message{Raw: d.raw(message), Format: timeline.FormatGeminiCLI, Role: timeline.RoleMeta, Time: g.when}
+	e.message = timeline.Message{Raw: d.raw(message), Format: timeline.FormatGeminiCLI, Role: timeline.RoleMeta,
+		Time: g.when}
 	switch message.Get("type").Str() {
 	case "user":
 		e.message.Role = "user"

@@ -231,7 +231,8 @@ func (v *evidences) broken(int, string)                       {}
 // noteKinds are the kinds of records that people and calls attach to a conversation.
 var noteKinds = []string{
 	callsKind, "call", "cut", "state",
-	timeline.KindPin, timeline.KindDismissed, timeline.KindHold, timeline.KindPlan, timeline.KindPrivate, timeline.KindSize,
+	timeline.KindPin, timeline.KindDismissed, timeline.KindHold, timeline.KindPlan, timeline.KindPrivate,
+	timeline.KindSize,
 }
 
 // forget deletes the copy of a session that was imported under its own name before it was

@@ -99,7 +99,8 @@ func Import(ctx context.Context, store timeline.Store, paths []string, o Options
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	im := &importing{store: store, options: o, report: &Report{Conversations: []Conversation{}}, byName: map[string]int{}, heads: map[string]timeline.Place{}}
+	im := &importing{store: store, options: o, report: &Report{Conversations: []Conversation{}},
+		byName: map[string]int{}, heads: map[string]timeline.Place{}}
 	sources, err := im.find(ctx, paths)
 	if err != nil {
 		return im.report, err

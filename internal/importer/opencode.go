@@ -63,7 +63,8 @@ func (o *openCodeSession) begin(ctx context.Context, to taker) error {
 }
 
 func (s *source) openCodeMessage(raw []byte, info rawjson.Value) timeline.Message {
-	m := timeline.Message{Raw: raw, Format: timeline.FormatOpenCode, Role: info.Get("role").Str(), Time: millis(info.Get("time").Get("created"), s.modified)}
+	m := timeline.Message{Raw: raw, Format: timeline.FormatOpenCode, Role: info.Get("role").Str(),
+		Time: millis(info.Get("time").Get("created"), s.modified)}
 	if id := info.Get("id").Str(); fits(id, timeline.MaxRef) {
 		m.Ref = id
 	}
@@ -170,7 +171,8 @@ type openCodeRow struct {
 
 // openCodeRows makes a message of its rows, as opencode export prints it. It reports and
 // leaves out what is not JSON.
-func (s *source) openCodeRows(session string, message openCodeRow, parts []openCodeRow, to taker) (timeline.Message, bool) {
+func (s *source) openCodeRows(session string, message openCodeRow, parts []openCodeRow,
+	to taker) (timeline.Message, bool) {
 	object := func(r openCodeRow, ids ...string) []byte {
 		d, err := parseDocument(r.data)
 		switch {

@@ -63,8 +63,10 @@ func sniffTables(ctx context.Context, path string) (ok, empty bool, err error) {
 // generated columns. SQLite checks that the text of a schema agrees with its types and names.
 func hasOpenCodeTables(ctx context.Context, c *sql.Conn) (bool, error) {
 	n := 0
-	err := c.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema AS t WHERE type = 'table' AND sql LIKE 'CREATE TABLE %' AND name IN (?, ?, ?)
-		AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name) WHERE hidden <> 0)`, openCodeTables[0], openCodeTables[1], openCodeTables[2]).Scan(&n)
+	err := c.QueryRowContext(ctx,
+		`SELECT count(*) FROM sqlite_schema AS t WHERE type = 'table' AND sql LIKE 'CREATE TABLE %' AND name IN (?, ?, ?)
+		AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name) WHERE hidden <> 0)`, openCodeTables[0],
+		openCodeTables[1], openCodeTables[2]).Scan(&n)
 	return n == len(openCodeTables), err
 }
 
@@ -96,7 +98,9 @@ type openedDatabase struct {
 // openDatabase opens a SQLite file that nobody writes to. It neither locks nor creates
 // anything, and ignores a log.
 func openDatabase(ctx context.Context, path string, conns int) (*openedDatabase, error) {
-	db, err := sql.Open("sqlite", databaseURI(path, "mode=ro&immutable=1&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"))
+	db, err := sql.Open("sqlite",
+		databaseURI(path,
+			"mode=ro&immutable=1&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"))
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +161,8 @@ func (s *source) readDatabase(ctx context.Context, to taker) error {
 		return s.damaged(ctx, to, err)
 	}
 	r := openCodeReader{source: s, to: to, messages: db.conns[1], parts: db.conns[2]}
-	rows, err := db.conns[0].QueryContext(ctx, `SELECT `+upTo(timeline.MaxName, "id")+`, `+upTo(timeline.MaxName, "directory")+`, `+upTo(maxTitle, "title")+` FROM session ORDER BY time_created, 1`)
+	rows, err := db.conns[0].QueryContext(ctx, `SELECT `+upTo(timeline.MaxName, "id")+`, `+
+		upTo(timeline.MaxName, "directory")+`, `+upTo(maxTitle, "title")+` FROM session ORDER BY time_created, 1`)
 	if err != nil {
 		return s.damaged(ctx, to, err)
 	}
@@ -202,7 +207,8 @@ func upTo(most int, column string) string {
 }
 
 // selectRow selects the fields of an openCodeRow, whose data may have ?1 bytes.
-var selectRow = `SELECT ` + upTo(timeline.MaxName, "id") + `, iif(octet_length(data) <= ?1, data, NULL), ifnull(octet_length(data) > ?1, FALSE) FROM `
+var selectRow = `SELECT ` + upTo(timeline.MaxName, "id") +
+	`, iif(octet_length(data) <= ?1, data, NULL), ifnull(octet_length(data) > ?1, FALSE) FROM `
 
 // openCodeReader reads the messages of sessions.
 type openCodeReader struct {
@@ -212,7 +218,8 @@ type openCodeReader struct {
 }
 
 func (r *openCodeReader) session(ctx context.Context, session string) error {
-	rows, err := r.messages.QueryContext(ctx, selectRow+`message WHERE session_id = ?2 ORDER BY time_created, id`, maxLine, session)
+	rows, err := r.messages.QueryContext(ctx, selectRow+`message WHERE session_id = ?2 ORDER BY time_created, id`,
+		maxLine, session)
 	if err != nil {
 		return r.damaged(ctx, r.to, err)
 	}

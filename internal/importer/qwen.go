@@ -51,7 +51,8 @@ func (s *source) aboutQwen() (name, project string, err error) {
 		if err != nil { // reading it again reports what is wrong
 			return s.label, "", nil
 		}
-		if root, err := rawjson.ParseLenient(line, timeline.MaxContent); err == nil && root.Get("sessionId").Kind() == rawjson.String {
+		if root, err := rawjson.ParseLenient(line, timeline.MaxContent); err == nil &&
+			root.Get("sessionId").Kind() == rawjson.String {
 			return firstName(s.label, root.Get("sessionId")), root.Get("cwd").Str(), nil
 		}
 	}

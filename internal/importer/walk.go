@@ -189,7 +189,8 @@ func (k *walk) remember(before int64, places []timeline.Place) {
 		k.way = k.way[:before]
 	}
 	for i, p := range places {
-		e := timeline.Entry{Place: p, Message: timeline.Message{Identity: k.batch[i].Identity}, Content: timeline.HashOf(k.batch[i].Raw)}
+		e := timeline.Entry{Place: p, Message: timeline.Message{Identity: k.batch[i].Identity},
+			Content: timeline.HashOf(k.batch[i].Raw)}
 		if n := before + int64(i); n < int64(len(k.way)) {
 			if old := &k.way[n]; old.Content != e.Content && !slices.Contains(old.Variants, e.Content) {
 				old.Variants = append(old.Variants, e.Content)
@@ -219,7 +220,8 @@ func (k *walk) keepForms(ctx context.Context, before int64) error {
 			c.Drop = append(c.Drop, key) // it has the first form again
 		} else if content != e.Content {
 			c.Contents = append(c.Contents, raw)
-			c.Put = append(c.Put, timeline.Record{Kind: key.Kind, Key: key.Key, At: e.Place, Time: k.w.im.options.Now(), Contents: []timeline.Hash{content}})
+			c.Put = append(c.Put, timeline.Record{Kind: key.Kind, Key: key.Key, At: e.Place, Time: k.w.im.options.Now(),
+				Contents: []timeline.Hash{content}})
 		}
 	}
 	if len(c.Put)+len(c.Drop) == 0 {
@@ -338,7 +340,8 @@ const formKind = "form"
 // differs from Entry.Raw; Store.Content returns the bytes. They differ if another
 // conversation with the same message, or an earlier version of the file, was stored
 // first.
-func OwnForms(ctx context.Context, store timeline.Store, tenant, conversation string) (map[timeline.Place]timeline.Hash, error) {
+func OwnForms(ctx context.Context, store timeline.Store, tenant,
+	conversation string) (map[timeline.Place]timeline.Hash, error) {
 	records, err := store.Records(ctx, tenant, conversation, formKind, "")
 	if err != nil || len(records) == 0 {
 		return nil, err

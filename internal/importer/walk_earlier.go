@@ -48,15 +48,16 @@ func (k *walk) readStored(ctx context.Context) error {
 		return err
 	}
 	for _, head := range heads {
-		err := k.w.im.store.Messages(ctx, k.w.im.options.Tenant, head, 1, head.Depth, true, func(e *timeline.Entry) error {
-			for _, content := range append([]timeline.Hash{e.Content}, e.Variants...) {
-				key := keyOf(&e.Message, content)
-				if !slices.Contains(k.stored[key], e.Identity) {
-					k.stored[key] = append(k.stored[key], e.Identity)
+		err := k.w.im.store.Messages(ctx, k.w.im.options.Tenant, head, 1, head.Depth, true,
+			func(e *timeline.Entry) error {
+				for _, content := range append([]timeline.Hash{e.Content}, e.Variants...) {
+					key := keyOf(&e.Message, content)
+					if !slices.Contains(k.stored[key], e.Identity) {
+						k.stored[key] = append(k.stored[key], e.Identity)
+					}
 				}
-			}
-			return nil
-		})
+				return nil
+			})
 		if err != nil {
 			return err
 		}

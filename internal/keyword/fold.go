@@ -116,5 +116,6 @@ func unspaced(r rune) bool {
 }
 
 func han(r rune) bool {
-	return 0x3400 <= r && r < 0x4dc0 || 0x4e00 <= r && r < 0xa000 || 0xf900 <= r && r < 0xfb00 || 0x20000 <= r && r < 0x32000
+	return 0x3400 <= r && r < 0x4dc0 || 0x4e00 <= r && r < 0xa000 || 0xf900 <= r && r < 0xfb00 ||
+		0x20000 <= r && r < 0x32000
 }

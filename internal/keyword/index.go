@@ -130,7 +130,8 @@ func (x *Index) Live() int {
 func (x *Index) Bytes() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	n := int(unsafe.Sizeof(*x)) + cap(x.table.entries)*int(unsafe.Sizeof(entry{})) + cap(x.columns)*2 + cap(x.posts.pages)*24
+	n := int(unsafe.Sizeof(*x)) + cap(x.table.entries)*int(unsafe.Sizeof(entry{})) + cap(x.columns)*2 + cap(
+		x.posts.pages)*24
 	for _, page := range x.posts.pages {
 		n += cap(page) * 4
 	}

@@ -75,7 +75,8 @@ func New(o Options) (*Client, error) {
 	} else {
 		c.own = true
 		c.http = &http.Client{Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 2, IdleConnTimeout: 90 * time.Second, ForceAttemptHTTP2: true,
+			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 2, IdleConnTimeout: 90 * time.Second,
+			ForceAttemptHTTP2: true,
 		}}
 	}
 	// Follow no redirects, so that body and key reach no other server. (Go
@@ -164,7 +165,8 @@ func (c *Client) try(ctx context.Context, q *Request) ([]byte, *Error) {
 		defer cancel()
 	}
 	p := c.private()
-	r, err := http.NewRequestWithContext(within, http.MethodPost, p.url.JoinPath(q.Path).String(), bytes.NewReader(q.Body))
+	r, err := http.NewRequestWithContext(within, http.MethodPost, p.url.JoinPath(q.Path).String(),
+		bytes.NewReader(q.Body))
 	if err != nil {
 		return nil, c.fail(fmt.Errorf("%w: %w", ErrURL, err), "")
 	}
@@ -192,7 +194,8 @@ func (c *Client) try(ctx context.Context, q *Request) ([]byte, *Error) {
 		return nil, c.broken(within, err)
 	}
 	if int64(len(answer)) > q.MaxAnswer {
-		return nil, c.fail(fmt.Errorf("%w: more than %d bytes", ErrAnswer, q.MaxAnswer), "check that the URL is that of such a server")
+		return nil, c.fail(fmt.Errorf("%w: more than %d bytes", ErrAnswer, q.MaxAnswer),
+			"check that the URL is that of such a server")
 	}
 	if q.Check != nil {
 		if err := q.Check(answer); err != nil {

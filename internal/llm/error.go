@@ -122,7 +122,8 @@ func (c *Client) unusable(err error, answer []byte) *Error {
 func (c *Client) broken(within context.Context, err error) *Error {
 	if within.Err() != nil {
 		// Not wrapped, because the caller's own deadline may not have passed.
-		fault := c.fail(fmt.Errorf("%w: no answer within %v", ErrUnavailable, c.o.Timeout), "the server is slow: send less at a time, or allow more time")
+		fault := c.fail(fmt.Errorf("%w: no answer within %v", ErrUnavailable, c.o.Timeout),
+			"the server is slow: send less at a time, or allow more time")
 		fault.again = true
 		return fault
 	}
@@ -136,7 +137,8 @@ func (c *Client) broken(within context.Context, err error) *Error {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &certificate):
-		fault.again, fault.Hint = false, "the server's certificate is not trusted: install its authority on this machine"
+		fault.again, fault.Hint = false,
+			"the server's certificate is not trusted: install its authority on this machine"
 	case errors.Is(err, http.ErrSchemeMismatch):
 		fault.again, fault.Hint = false, "the server does not speak https: begin the address with http://"
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -157,7 +159,8 @@ func (c *Client) refused(resp *http.Response, said []byte) *Error {
 	case code == "insufficient_quota":
 		fault.Hint = "the account has no credit left"
 	case status == http.StatusNotImplemented:
-	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooManyRequests, status >= 500:
+	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooManyRequests,
+		status >= 500:
 		fault.Err, fault.again = ErrUnavailable, true
 		fault.RetryAfter = retryAfter(resp.Header)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -173,7 +176,8 @@ func (c *Client) refused(resp *http.Response, said []byte) *Error {
 			fault.Message = "redirects to " + to
 		}
 	case status < 300:
-		fault.Err, fault.Hint = fmt.Errorf("%w: no content", ErrAnswer), "check that the address is that of such a server"
+		fault.Err, fault.Hint = fmt.Errorf("%w: no content", ErrAnswer),
+			"check that the address is that of such a server"
 	}
 	return fault
 }
@@ -191,7 +195,8 @@ var lengthWords = []string{
 // tooLong reports whether a server's message means that a text is too long.
 func tooLong(status int, lower, code string) bool {
 	switch status {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity,
+		http.StatusInternalServerError:
 	default:
 		return false
 	}
@@ -256,7 +261,10 @@ const maxMessage = 300
 func tidy(text string, keys secret.Keys) string {
 	text = keys.Clean(text)
 	text = strings.ToValidUTF8(text, "\ufffd")
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) ||
+			unicode.IsControl(r)
+	}), " ")
 	text = keys.Clean(text)
 	if len(text) <= maxMessage {
 		return text

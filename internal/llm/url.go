@@ -45,7 +45,8 @@ func checkKey(u *url.URL, key, name string) error {
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return wrong("it has characters that no header may have", "set "+name+" to the key alone")
 	case u.Scheme == "http" && !local(u.Hostname()):
-		return wrong("it would be sent unencrypted over a public network", "use an https:// address, or unset "+name+" if the server needs no key")
+		return wrong("it would be sent unencrypted over a public network", "use an https:// address, or unset "+name+
+			" if the server needs no key")
 	}
 	return nil
 }

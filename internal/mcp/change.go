@@ -40,7 +40,9 @@ func (t *tools) pin(ctx context.Context, r *request, in *pinInput) (*pinOutput, 
 	if err := c.Pin(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	return &pinOutput{fmt.Sprintf("Message %d is pinned: from the next call on it is in the context window, until unpin.", in.ID), c.ID(), in.ID, true}, nil
+	return &pinOutput{
+		fmt.Sprintf("Message %d is pinned: from the next call on it is in the context window, until unpin.", in.ID),
+		c.ID(), in.ID, true}, nil
 }
 
 func (t *tools) unpin(ctx context.Context, r *request, in *pinInput) (*pinOutput, error) {
@@ -51,7 +53,9 @@ func (t *tools) unpin(ctx context.Context, r *request, in *pinInput) (*pinOutput
 	if err := c.Unpin(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	return &pinOutput{fmt.Sprintf("Message %d is not pinned: it may leave the context window in its turn. The history keeps it.", in.ID), c.ID(), in.ID, false}, nil
+	return &pinOutput{
+		fmt.Sprintf("Message %d is not pinned: it may leave the context window in its turn. The history keeps it.",
+			in.ID), c.ID(), in.ID, false}, nil
 }
 
 type undoInput struct {
@@ -87,12 +91,15 @@ func (t *tools) undo(ctx context.Context, r *request, in *undoInput) (*undoOutpu
 	if err := c.Undo(ctx, would.Plan); err != nil {
 		return nil, err
 	}
-	out := &undoOutput{Conversation: c.ID(), Plan: would.Plan, Back: timeline.RangesOf(would.Back).String(), Leaves: timeline.RangesOf(would.Leaves).String()}
+	out := &undoOutput{Conversation: c.ID(), Plan: would.Plan, Back: timeline.RangesOf(would.Back).String(),
+		Leaves: timeline.RangesOf(would.Leaves).String()}
 	switch {
 	case out.Back == "":
 		out.Note = fmt.Sprintf("Cut %s: all that it left out is in the context window already.", out.Plan)
 	case out.Leaves == "":
-		out.Note = fmt.Sprintf("Cut %s is undone: messages %s are in the context window from the next call on. Nothing leaves for them.", out.Plan, out.Back)
+		out.Note = fmt.Sprintf(
+			"Cut %s is undone: messages %s are in the context window from the next call on. Nothing leaves for them.",
+			out.Plan, out.Back)
 	default:
 		out.Note = fmt.Sprintf("Cut %s is undone: messages %s are in the context window from the next call on. Messages %s leave for them; the history keeps them.", out.Plan, out.Back, out.Leaves)
 	}

@@ -79,11 +79,15 @@ func (t *tools) directives(ctx context.Context, r *request, in *directivesInput)
 	where := whereInWords(w, r.own)
 	switch n := len(out.Directives); {
 	case n == 0:
-		out.Note = fmt.Sprintf("0 standing instructions: nobody said in %s that something should always hold. The list is complete.", where)
+		out.Note = fmt.Sprintf(
+			"0 standing instructions: nobody said in %s that something should always hold. The list is complete.",
+			where)
 	case n < len(all):
-		out.Note = fmt.Sprintf("The newest %d of %d standing instructions in %s, oldest first. %s", n, len(all), where, directivesQuoted)
+		out.Note = fmt.Sprintf("The newest %d of %d standing instructions in %s, oldest first. %s", n, len(all), where,
+			directivesQuoted)
 	default:
-		out.Note = fmt.Sprintf("%d of %d standing instructions in %s, oldest first. The list is complete. %s", n, n, where, directivesQuoted)
+		out.Note = fmt.Sprintf("%d of %d standing instructions in %s, oldest first. The list is complete. %s", n, n,
+			where, directivesQuoted)
 	}
 	return out, nil
 }
@@ -92,7 +96,8 @@ func (t *tools) directives(ctx context.Context, r *request, in *directivesInput)
 const directivesQuoted = "Lines with \">\" quote what users said; a user's message may have text of others."
 
 func newDirective(d *oriel.Directive) directive {
-	out := directive{Conversation: d.Conversation, ID: d.ID, Kind: string(d.Kind), Quote: quote.Text("", d.Text), Edited: d.Original != ""}
+	out := directive{Conversation: d.Conversation, ID: d.ID, Kind: string(d.Kind), Quote: quote.Text("", d.Text),
+		Edited: d.Original != ""}
 	if !d.Time.IsZero() {
 		out.Time = d.Time.UTC().Format(time.RFC3339)
 	}
@@ -114,7 +119,8 @@ type changeDirectiveOutput struct {
 
 func (o *changeDirectiveOutput) text() string { return o.Note }
 
-func (t *tools) changeDirective(ctx context.Context, r *request, in *changeDirectiveInput) (*changeDirectiveOutput, error) {
+func (t *tools) changeDirective(ctx context.Context, r *request,
+	in *changeDirectiveInput) (*changeDirectiveOutput, error) {
 	c, err := t.change(ctx, r, in.Conversation)
 	if err != nil {
 		return nil, err

@@ -63,7 +63,8 @@ func (t *tools) list(ctx context.Context, r *request, in *listInput) (*listOutpu
 	if err != nil {
 		return nil, err
 	}
-	out := &listOutput{Conversations: list, Note: fmt.Sprintf("%d of %d conversations, the one that was used last first.", len(list), total)}
+	out := &listOutput{Conversations: list,
+		Note: fmt.Sprintf("%d of %d conversations, the one that was used last first.", len(list), total)}
 	switch {
 	case total == 0 && (in.Project != "" || in.Since != ""):
 		out.Note = "0 conversations were used since then. The list is complete."
@@ -79,7 +80,8 @@ func (t *tools) list(ctx context.Context, r *request, in *listInput) (*listOutpu
 
 // conversations returns the newest conversations, and how many there are. Private ones of
 // others are left out.
-func (t *tools) conversations(ctx context.Context, r *request, project string, since time.Time, limit int) (list []listed, total int, err error) {
+func (t *tools) conversations(ctx context.Context, r *request, project string, since time.Time,
+	limit int) (list []listed, total int, err error) {
 	all, err := report.Conversations(ctx, r.Store, t.o.Tenant)
 	if err != nil {
 		return nil, 0, err

@@ -61,7 +61,8 @@ func (t *tools) read(ctx context.Context, r *request, in *readInput) (*readOutpu
 	case to < in.From:
 		return nil, mistakef("to: %d is before from, which is %d: give the larger id as to", to, in.From)
 	case in.From > last:
-		return nil, mistakef("from: there is no message %d: conversation %q has messages 1 to %d", in.From, clip.To(c.Name, 80), last)
+		return nil, mistakef("from: there is no message %d: conversation %q has messages 1 to %d", in.From,
+			clip.To(c.Name, 80), last)
 	default:
 		to = min(to, last)
 	}
@@ -74,7 +75,8 @@ func answerBytes(quoted string) int { return len(quoted) + 100 }
 var errFull = errors.New("the answer is full")
 
 // messages reads messages as far as an answer has room, from an offset of the first on.
-func (t *tools) messages(ctx context.Context, r *request, c *timeline.Conversation, from, to int64, offset int) (*readOutput, error) {
+func (t *tools) messages(ctx context.Context, r *request, c *timeline.Conversation, from, to int64,
+	offset int) (*readOutput, error) {
 	reader, err := report.NewReader(ctx, r.Store, t.o.Tenant, c, c.Head)
 	if err != nil {
 		return nil, err
@@ -145,7 +147,8 @@ func readNote(c *timeline.Conversation, from, to, next int64, goOn, length int) 
 	case from == to:
 		fmt.Fprintf(&b, "Message %d of conversation %s, which has %d, whole.", from, quote.Label(c.Name), c.Head.Depth)
 	default:
-		fmt.Fprintf(&b, "Messages %d to %d of conversation %s, which has %d, all of them whole.", from, to, quote.Label(c.Name), c.Head.Depth)
+		fmt.Fprintf(&b, "Messages %d to %d of conversation %s, which has %d, all of them whole.", from, to,
+			quote.Label(c.Name), c.Head.Depth)
 	}
 	return b.String() + " " + voice.QuotedRecord
 }

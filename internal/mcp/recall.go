@@ -50,7 +50,8 @@ func argumentOf(conversation string) string {
 
 // source names where a passage is from.
 func (p *passage) source() string {
-	return strings.TrimSuffix(fmt.Sprintf("conversation %s, message %d, %s", quote.Label(p.Conversation), p.ID, p.Time), ", ")
+	return strings.TrimSuffix(fmt.Sprintf("conversation %s, message %d, %s", quote.Label(p.Conversation), p.ID, p.Time),
+		", ")
 }
 
 func (p *passage) text() string {
@@ -135,7 +136,8 @@ func (t *tools) recall(ctx context.Context, r *request, in *recallInput) (*recal
 	if err != nil {
 		return nil, err
 	}
-	s := search{request: r, where: w, options: o, query: in.Query, budget: cmp.Or(in.Budget, recall.DefaultBudget), caller: r.own}
+	s := search{request: r, where: w, options: o, query: in.Query, budget: cmp.Or(in.Budget, recall.DefaultBudget),
+		caller: r.own}
 	if r.sure {
 		own, err := t.find(ctx, r, r.own)
 		if err != nil {
@@ -234,7 +236,8 @@ func (s *search) run(ctx context.Context) (*recallOutput, error) {
 	}
 	out.Note = s.note(out.Passages, total, out.InWindow)
 	slices.SortStableFunc(out.Passages, func(a, b passage) int {
-		return cmp.Or(strings.Compare(a.Time, b.Time), strings.Compare(a.Conversation, b.Conversation), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(strings.Compare(a.Time, b.Time), strings.Compare(a.Conversation, b.Conversation),
+			cmp.Compare(a.ID, b.ID))
 	})
 	return out, nil
 }
@@ -274,16 +277,20 @@ func whereInWords(w recall.Where, own string) string {
 func (s *search) note(shown []passage, total int, inWindow []int64) string {
 	have := ""
 	if len(inWindow) > 0 {
-		have = fmt.Sprintf(" You have more about it in your context window already, which is not repeated here: %s.", messageList(inWindow))
+		have = fmt.Sprintf(" You have more about it in your context window already, which is not repeated here: %s.",
+			messageList(inWindow))
 	}
 	if len(shown) == 0 && have != "" {
 		return fmt.Sprintf("0 passages besides what you have: what %s says about this is in your context window already: %s. The search was complete. %s", whereInWords(s.where, s.caller), messageList(inWindow), s.elsewhere())
 	}
 	if len(shown) == 0 {
-		return fmt.Sprintf("0 passages: nothing in %s is about this. The search was complete; the same words again find nothing. %s", whereInWords(s.where, s.caller), s.elsewhere())
+		return fmt.Sprintf(
+			"0 passages: nothing in %s is about this. The search was complete; the same words again find nothing. %s",
+			whereInWords(s.where, s.caller), s.elsewhere())
 	}
 	best := &shown[0]
-	how := fmt.Sprintf("The nearest is message %d: %s {\"conversation\":%s,\"from\":%d} shows it whole.", best.ID, voice.ToolRead, argumentOf(best.Conversation), best.ID)
+	how := fmt.Sprintf("The nearest is message %d: %s {\"conversation\":%s,\"from\":%d} shows it whole.", best.ID,
+		voice.ToolRead, argumentOf(best.Conversation), best.ID)
 	many := "passages"
 	if total == 1 {
 		many = "passage"
@@ -295,7 +302,8 @@ func (s *search) note(shown []passage, total int, inWindow []int64) string {
 			more = " The others are less near; narrow the query, or give since or until, to see them."
 		}
 	}
-	return fmt.Sprintf("%d of %d %s of %s, oldest first. %s%s%s %s", len(shown), total, many, whereInWords(s.where, s.caller), how, more, have, voice.QuotedRecord)
+	return fmt.Sprintf("%d of %d %s of %s, oldest first. %s%s%s %s", len(shown), total, many,
+		whereInWords(s.where, s.caller), how, more, have, voice.QuotedRecord)
 }
 
 // messageList names messages by their ids.

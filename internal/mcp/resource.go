@@ -26,7 +26,8 @@ const pageSize = 50
 
 func (t *tools) addResources(s *sdk.Server) {
 	s.AddResourceTemplate(&sdk.ResourceTemplate{
-		Name: "conversation", Title: "A conversation", URITemplate: resourcePrefix + "{conversation}", MIMEType: mimeText,
+		Name: "conversation", Title: "A conversation", URITemplate: resourcePrefix + "{conversation}",
+		MIMEType:    mimeText,
 		Description: "The newest messages of a conversation, quoted, as far as one answer has room. The tool read shows any others.",
 	}, t.readResource)
 	// The SDK lists what was added; these change with every call.
@@ -57,7 +58,8 @@ func (t *tools) listResources(ctx context.Context, req *sdk.ListResourcesRequest
 		c := &list[i]
 		out.Resources = append(out.Resources, &sdk.Resource{
 			URI: resourcePrefix + url.PathEscape(c.ID), Name: c.ID, Title: c.Title, MIMEType: mimeText,
-			Description: strings.TrimSuffix(fmt.Sprintf("%d messages, last used %s, %s", c.Messages, c.Last, report.Line(c.Project, maxTitle)), ", "),
+			Description: strings.TrimSuffix(fmt.Sprintf("%d messages, last used %s, %s", c.Messages, c.Last,
+				report.Line(c.Project, maxTitle)), ", "),
 		})
 	}
 	return out, nil
@@ -93,7 +95,8 @@ func (t *tools) readResource(ctx context.Context, req *sdk.ReadResourceRequest) 
 	if err != nil {
 		return nil, t.explain(err)
 	}
-	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: mimeText, Text: out.text()}}}, nil
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: mimeText,
+		Text: out.text()}}}, nil
 }
 
 // mostNewest is how many messages of a conversation are read as a resource at most.

@@ -66,8 +66,11 @@ func New(o Options) *sdk.Server {
 		o.Now = time.Now
 	}
 	s := sdk.NewServer(
-		&sdk.Implementation{Name: voice.ToolServer, Title: "Oriel: the history of your conversations", Version: o.Version},
-		&sdk.ServerOptions{Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}}},
+		&sdk.Implementation{Name: voice.ToolServer, Title: "Oriel: the history of your conversations",
+			Version: o.Version},
+		&sdk.ServerOptions{Instructions: instructions,
+			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{},
+				Resources: &sdk.ResourceCapabilities{}}},
 	)
 	t := &tools{o}
 	add(s, t, recallTool, t.recall)
@@ -120,7 +123,8 @@ func (t *tools) find(ctx context.Context, r *request, name string) (timeline.Con
 		name = r.own
 	}
 	if name == "" {
-		return timeline.Conversation{}, mistakef("conversation is missing: give the id of one; list_conversations shows them")
+		return timeline.Conversation{},
+			mistakef("conversation is missing: give the id of one; list_conversations shows them")
 	}
 	c, err := report.Find(ctx, r.Store, t.o.Tenant, name)
 	var missing *report.Missing
@@ -185,7 +189,8 @@ func (t *tools) explain(err error) error {
 		return err
 	case errors.As(err, &missing) && len(missing.Near) == 0:
 		return mistakef("no conversation is called %q: list_conversations shows their ids", clip.To(missing.Name, 80))
-	case errors.As(err, &missing), errors.As(err, &project), errors.Is(err, oriel.ErrNoItem), errors.Is(err, oriel.ErrItem):
+	case errors.As(err, &missing), errors.As(err, &project), errors.Is(err, oriel.ErrNoItem),
+		errors.Is(err, oriel.ErrItem):
 		return mistake{err}
 	case errors.Is(err, oriel.ErrNoPlan), errors.Is(err, oriel.ErrNoDirective):
 		return mistakef("%w: nothing was changed", err)

@@ -74,17 +74,20 @@ var (
 
 // reads annotates a tool that changes nothing.
 func reads(title string) *sdk.ToolAnnotations {
-	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: new(bool), OpenWorldHint: new(bool)}
+	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: new(bool),
+		OpenWorldHint: new(bool)}
 }
 
 // changes annotates a tool that changes what a model is shown, and never the history.
 func changes(title string, destructive bool) *sdk.ToolAnnotations {
-	return &sdk.ToolAnnotations{Title: title, IdempotentHint: true, DestructiveHint: &destructive, OpenWorldHint: new(bool)}
+	return &sdk.ToolAnnotations{Title: title, IdempotentHint: true, DestructiveHint: &destructive,
+		OpenWorldHint: new(bool)}
 }
 
 // add adds a tool. Its schemas are those of In and Out. The SDK's own AddTool sorts the
 // members of an answer, and a model reads the note first.
-func add[In any, Out answer](s *sdk.Server, t *tools, tool *sdk.Tool, do func(context.Context, *request, *In) (Out, error)) {
+func add[In any, Out answer](s *sdk.Server, t *tools, tool *sdk.Tool,
+	do func(context.Context, *request, *In) (Out, error)) {
 	described := *tool
 	in := schemaOf[In]()
 	described.InputSchema, described.OutputSchema = in, schemaOf[Out]()
@@ -101,12 +104,14 @@ func add[In any, Out answer](s *sdk.Server, t *tools, tool *sdk.Tool, do func(co
 		if err != nil {
 			return nil, err
 		}
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: out.text()}}, StructuredContent: json.RawMessage(structured)}, nil
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: out.text()}},
+			StructuredContent: json.RawMessage(structured)}, nil
 	})
 }
 
 // run decodes the arguments of a call and does it.
-func run[In, Out any](ctx context.Context, t *tools, name string, schema *jsonschema.Schema, arguments []byte, do func(context.Context, *request, *In) (Out, error)) (out Out, err error) {
+func run[In, Out any](ctx context.Context, t *tools, name string, schema *jsonschema.Schema, arguments []byte,
+	do func(context.Context, *request, *In) (Out, error)) (out Out, err error) {
 	in := new(In)
 	if err := decode(name, schema, arguments, in); err != nil {
 		return out, err
@@ -154,7 +159,8 @@ func decode(name string, schema *jsonschema.Schema, arguments []byte, in any) er
 			return err
 		}
 		if resolved.Validate(value) != nil {
-			return fmt.Errorf("%s: %s does not fit: %s%s", member, clip.To(string(members[member]), 60), property.Description, limits(property))
+			return fmt.Errorf("%s: %s does not fit: %s%s", member, clip.To(string(members[member]), 60),
+				property.Description, limits(property))
 		}
 	}
 	plain, err := json.Marshal(members)

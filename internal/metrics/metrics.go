@@ -44,28 +44,44 @@ const other = "other"
 func New(version string, models *token.Models) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.SetModels(models)
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
-	info := m.gauges("oriel_build_info", "Always 1; the labels have the version of Oriel and of Go.", "version", "go_version")
+	info := m.gauges("oriel_build_info", "Always 1; the labels have the version of Oriel and of Go.", "version",
+		"go_version")
 	info.WithLabelValues(version, runtime.Version()).Set(1)
 
-	m.calls = m.counters("oriel_calls_total", "Recorded calls by model and result: ok, failed, or left if the client did not wait for the end.", "model", "result")
-	m.before = m.counters("oriel_prompt_tokens_before_total", "Tokens of the requests of recorded calls as they came, as counted here.", "model")
-	m.after = m.counters("oriel_prompt_tokens_after_total", "Tokens of the requests of recorded calls as they were sent, as counted here.", "model")
-	m.provider = m.counters("oriel_provider_tokens_total", "Tokens as providers reported them: input (not from the cache), cache_read, cache_write, output.", "model", "kind")
-	m.cost = m.counters("oriel_cost_dollars_total", "US dollars for the reported tokens of recorded calls whose model has a price.", "model")
-	m.cuts = m.counters("oriel_cuts_total", "Cuts of a window by the strongest action: trim, mask, evict, digest or condense.", "action")
-	m.condensations = m.counters("oriel_condensations_total", "Summaries that a model was asked for, by result: ok or failed.", "result")
+	m.calls = m.counters("oriel_calls_total",
+		"Recorded calls by model and result: ok, failed, or left if the client did not wait for the end.", "model",
+		"result")
+	m.before = m.counters("oriel_prompt_tokens_before_total",
+		"Tokens of the requests of recorded calls as they came, as counted here.", "model")
+	m.after = m.counters("oriel_prompt_tokens_after_total",
+		"Tokens of the requests of recorded calls as they were sent, as counted here.", "model")
+	m.provider = m.counters("oriel_provider_tokens_total",
+		"Tokens as providers reported them: input (not from the cache), cache_read, cache_write, output.", "model",
+		"kind")
+	m.cost = m.counters("oriel_cost_dollars_total",
+		"US dollars for the reported tokens of recorded calls whose model has a price.", "model")
+	m.cuts = m.counters("oriel_cuts_total",
+		"Cuts of a window by the strongest action: trim, mask, evict, digest or condense.", "action")
+	m.condensations = m.counters("oriel_condensations_total",
+		"Summaries that a model was asked for, by result: ok or failed.", "result")
 	m.condensationCost = m.counter("oriel_condensation_dollars_total", "US dollars for summaries.")
-	m.recalls = m.counter("oriel_recalls_total", "Calls into which something that had left the window was brought back.")
+	m.recalls = m.counter("oriel_recalls_total",
+		"Calls into which something that had left the window was brought back.")
 	m.recalled = m.counter("oriel_recalled_tokens_total", "Tokens that were brought back into calls.")
 	m.overflows = m.counters("oriel_overflows_total", "Requests that a provider refused as too large.", "model")
 	m.resizes = m.counter("oriel_resizes_total", "Changes of the adaptive size of a window.")
-	m.changes = m.counters("oriel_changes_total", "Pins, undos and releases of people that a call applied, by kind and result: ok, or no_room.", "kind", "result")
-	m.failOpen = m.counters("oriel_fail_open_total", "Failures of a part of Oriel after which the call continued, by the part that failed.", "reason")
-	m.ignored = m.counter("oriel_ignored_headers_total", "Calls that named an unknown profile or an invalid budget, which was ignored.")
+	m.changes = m.counters("oriel_changes_total",
+		"Pins, undos and releases of people that a call applied, by kind and result: ok, or no_room.", "kind", "result")
+	m.failOpen = m.counters("oriel_fail_open_total",
+		"Failures of a part of Oriel after which the call continued, by the part that failed.", "reason")
+	m.ignored = m.counter("oriel_ignored_headers_total",
+		"Calls that named an unknown profile or an invalid budget, which was ignored.")
 	m.calibration = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "oriel_calibration_error_ratio", Help: "Relative error of the token count of a call: the difference between the count here and the provider's, divided by the provider's.",
+		Name:    "oriel_calibration_error_ratio",
+		Help:    "Relative error of the token count of a call: the difference between the count here and the provider's, divided by the provider's.",
 		Buckets: []float64{.005, .01, .02, .03, .05, .1, .2, .5, 1},
 	})
 	m.registry.MustRegister(m.calibration)
@@ -78,12 +94,14 @@ func New(version string, models *token.Models) *Metrics {
 // registerStages registers the latency of the engine's own work.
 func (m *Metrics) registerStages() {
 	stages := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "oriel_stage_seconds", Help: "Duration of Oriel's own work on a call by stage. Clients wait for begin (which contains read, find and plan; plan contains recall) and again; reply and store run beside the answer.",
+		Name:    "oriel_stage_seconds",
+		Help:    "Duration of Oriel's own work on a call by stage. Clients wait for begin (which contains read, find and plan; plan contains recall) and again; reply and store run beside the answer.",
 		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 	}, []string{"stage"})
 	m.registry.MustRegister(stages)
 	m.stages = map[string]prometheus.Observer{}
-	for _, name := range []string{call.StageBegin, call.StageRead, call.StageFind, call.StagePlan, call.StageRecall, call.StageAgain, call.StageReply, call.StageStore} {
+	for _, name := range []string{call.StageBegin, call.StageRead, call.StageFind, call.StagePlan, call.StageRecall,
+		call.StageAgain, call.StageReply, call.StageStore} {
 		m.stages[name] = stages.WithLabelValues(name)
 	}
 }
@@ -103,7 +121,8 @@ func (m *Metrics) zero() {
 
 var (
 	actions = []string{"trim", "mask", "evict", "digest", "condense"}
-	reasons = []string{event.OpenFind, event.OpenNotes, event.OpenPlan, event.OpenRecall, event.OpenCount, event.OpenReply, event.OpenStore, event.OpenLearnt}
+	reasons = []string{event.OpenFind, event.OpenNotes, event.OpenPlan, event.OpenRecall, event.OpenCount,
+		event.OpenReply, event.OpenStore, event.OpenLearnt}
 )
 
 func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
@@ -191,7 +210,8 @@ func (m *Metrics) call(e *oriel.Event) {
 	for _, part := range [...]struct {
 		kind   string
 		tokens int
-	}{{"input", u.Input}, {"cache_read", u.CacheRead}, {"cache_write", u.CacheWrite + u.CacheWrite1h}, {"output", u.Output}} {
+	}{{"input", u.Input}, {"cache_read", u.CacheRead}, {"cache_write", u.CacheWrite + u.CacheWrite1h},
+		{"output", u.Output}} {
 		if part.tokens > 0 {
 			m.provider.WithLabelValues(label, part.kind).Add(float64(part.tokens))
 		}

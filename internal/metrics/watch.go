@@ -32,15 +32,22 @@ func (m *Metrics) Watch(s Sources) { m.registry.MustRegister(&watcher{s}) }
 type watcher struct{ s Sources }
 
 var (
-	requests  = describe("oriel_requests_total", "Requests by kind: call (for a model's reply), passed (anything else that goes to a provider), own (for Oriel's own paths).", "kind")
-	responses = describe("oriel_responses_total", "Ended requests to providers by outcome: answered, unreachable, broken (a part of the answer came), client_left, refused (by Oriel) or upgraded (to another protocol).", "outcome")
-	errored   = describe("oriel_provider_errors_total", "Answers of providers with a status of 400 or more.")
-	unseen    = describe("oriel_unseen_calls_total", "Calls that passed through without being recorded or cut, by reason: bypass (the client asked for it), size, memory or encoding.", "reason")
-	failures  = describe("oriel_engine_failures_total", "Calls, or parts of calls, that continued without the engine, by reason: panic or slow.", "reason")
-	buffered  = describe("oriel_buffered_bytes", "Memory that bodies of calls hold.")
-	records   = describe("oriel_records_total", "Calls by what became of their record: written, spooled (it waits, or waited, on disk; it is written later), failed (it could not be stored), unknown (the body could not be read), key_refused (the provider refused the key, so nothing is kept) or unseen.", "outcome")
-	unkept    = describe("oriel_unkept_answers_total", "Answers that were not stored because they are too large or memory was short.")
-	dropped   = describe("oriel_dropped_lines_total", "Lines that nobody read or that could not be written, by kind: log or event.", "kind")
+	requests = describe("oriel_requests_total",
+		"Requests by kind: call (for a model's reply), passed (anything else that goes to a provider), own (for Oriel's own paths).", "kind")
+	responses = describe("oriel_responses_total",
+		"Ended requests to providers by outcome: answered, unreachable, broken (a part of the answer came), client_left, refused (by Oriel) or upgraded (to another protocol).", "outcome")
+	errored = describe("oriel_provider_errors_total", "Answers of providers with a status of 400 or more.")
+	unseen  = describe("oriel_unseen_calls_total",
+		"Calls that passed through without being recorded or cut, by reason: bypass (the client asked for it), size, memory or encoding.", "reason")
+	failures = describe("oriel_engine_failures_total",
+		"Calls, or parts of calls, that continued without the engine, by reason: panic or slow.", "reason")
+	buffered = describe("oriel_buffered_bytes", "Memory that bodies of calls hold.")
+	records  = describe("oriel_records_total",
+		"Calls by what became of their record: written, spooled (it waits, or waited, on disk; it is written later), failed (it could not be stored), unknown (the body could not be read), key_refused (the provider refused the key, so nothing is kept) or unseen.", "outcome")
+	unkept = describe("oriel_unkept_answers_total",
+		"Answers that were not stored because they are too large or memory was short.")
+	dropped = describe("oriel_dropped_lines_total",
+		"Lines that nobody read or that could not be written, by kind: log or event.", "kind")
 	queued    = describe("oriel_queue_calls", "Calls that wait to be written to the history, or are being written.")
 	queuedIn  = describe("oriel_queue_bytes", "Bytes of the calls that wait to be written.")
 	storeSize = describe("oriel_store_bytes", "Size of the history on disk.")
@@ -48,8 +55,10 @@ var (
 	spooled   = describe("oriel_spool_calls", "Calls that wait in the spool for the history to come back.")
 	spooledIn = describe("oriel_spool_bytes", "Size of the spool on disk.")
 	lost      = describe("oriel_spool_lost_total", "Calls that neither the history nor the spool accepted.")
-	noToken   = describe("oriel_refused_tokens_total", "Refused tokens by kind (request, or sign_in at the console) and reason: missing, unknown, expired, revoked, unchecked (the store did not answer), crowded (too many wrong ones from the address) or limit (too many sign-ins with the token).", "kind", "reason")
-	limited   = describe("oriel_limited_calls_total", "Calls of tenants that have reached a limit, by limit: calls (in a minute: the call was refused) or bytes (stored: it was sent and not recorded).", "limit")
+	noToken   = describe("oriel_refused_tokens_total",
+		"Refused tokens by kind (request, or sign_in at the console) and reason: missing, unknown, expired, revoked, unchecked (the store did not answer), crowded (too many wrong ones from the address) or limit (too many sign-ins with the token).", "kind", "reason")
+	limited = describe("oriel_limited_calls_total",
+		"Calls of tenants that have reached a limit, by limit: calls (in a minute: the call was refused) or bytes (stored: it was sent and not recorded).", "limit")
 )
 
 func describe(name, help string, labels ...string) *prometheus.Desc {

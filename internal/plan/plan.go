@@ -137,7 +137,8 @@ func (p *Plan) ToStore(made time.Time) (Stored, error) {
 
 // data returns the data of the record of a plan, and its contents.
 func (p *Plan) data() (s *Data, contents [][]byte) {
-	s = &Data{Plan: p.Plan, View: &repeat{V: 1, For: p.For, Open: p.ExceptNewest, Bare: p.ThinkingStripped, Budget: p.Budget, Covers: p.Covers, Gone: p.Dropped.String(), Recalled: p.Recalled}}
+	s = &Data{Plan: p.Plan, View: &repeat{V: 1, For: p.For, Open: p.ExceptNewest, Bare: p.ThinkingStripped,
+		Budget: p.Budget, Covers: p.Covers, Gone: p.Dropped.String(), Recalled: p.Recalled}}
 	s.Undo = p.ID
 	if p.Plan.Summary.Cost > 0 {
 		s.View.Reused = &p.Reused

@@ -28,7 +28,8 @@ func (p *Plan) ToPropose(of Path) (data json.RawMessage, raw [][]byte, err error
 	d, raw := p.data()
 	path, ok := of(p.Covers)
 	if !ok {
-		return nil, nil, fmt.Errorf("propose plan %s: it covers %d messages, which are more than there are", p.ID, p.Covers)
+		return nil, nil, fmt.Errorf("propose plan %s: it covers %d messages, which are more than there are", p.ID,
+			p.Covers)
 	}
 	data, err = json.Marshal(proposed{Data: *d, Path: path.String()})
 	return data, raw, err
@@ -37,7 +38,8 @@ func (p *Plan) ToPropose(of Path) (data json.RawMessage, raw [][]byte, err error
 // ReadProposed returns the plans that other processes have proposed in a conversation and
 // that apply to the history of a path, except those that known reports. ids are those of
 // all plans that it has read. With an ErrNewer it returns the others all the same.
-func ReadProposed(ctx context.Context, n timeline.Notes, of Path, known func(id string) bool) (plans []*Plan, ids []string, err error) {
+func ReadProposed(ctx context.Context, n timeline.Notes, of Path,
+	known func(id string) bool) (plans []*Plan, ids []string, err error) {
 	all, err := Proposed(ctx, n, known)
 	if err != nil {
 		return nil, nil, err

@@ -102,7 +102,8 @@ func (r *reader) read(ctx context.Context, stored *Stored, d *Data) (err error) 
 	if v.Reused != nil {
 		p.Reused = *v.Reused
 	}
-	if p.Dropped, err = timeline.ParseRanges(v.Gone); err != nil || v.V != 1 || len(v.Instead)+len(v.Own) != len(stored.Contents) {
+	if p.Dropped, err = timeline.ParseRanges(v.Gone); err != nil || v.V != 1 ||
+		len(v.Instead)+len(v.Own) != len(stored.Contents) {
 		return timeline.ErrDamaged
 	}
 	for k, depth := range v.Instead {
@@ -145,7 +146,8 @@ func (r *reader) fold(ctx context.Context, plan string) (*Fold, error) {
 }
 
 // readOwn reads what a plan does to the client's own messages.
-func readOwn(ctx context.Context, store timeline.Store, tenant string, s *repeat, contents []timeline.Hash) (map[timeline.Hash][]byte, error) {
+func readOwn(ctx context.Context, store timeline.Store, tenant string, s *repeat,
+	contents []timeline.Hash) (map[timeline.Hash][]byte, error) {
 	if len(s.Own)+len(s.OwnGone) == 0 {
 		return nil, nil
 	}

@@ -297,7 +297,8 @@ func Propose(ctx context.Context, n timeline.Notes, p Proposal) error {
 // others returns an *OthersError if there are plans of calls that a proposal does not know.
 func others(ctx context.Context, n timeline.Notes, p *Proposal) error {
 	found := &OthersError{}
-	for kind, into := range map[string]*[]string{timeline.KindPlan: &found.Stored, timeline.KindProposal: &found.Proposed} {
+	for kind, into := range map[string]*[]string{timeline.KindPlan: &found.Stored,
+		timeline.KindProposal: &found.Proposed} {
 		keys, err := keysOf(ctx, n, kind)
 		if err != nil {
 			return err

@@ -197,9 +197,11 @@ func (s *Server) find(ctx context.Context, cur *routing, hash timeline.TokenHash
 func refusedToken(err error) *refusal {
 	switch {
 	case errors.Is(err, access.ErrExpired):
-		return &refusal{http.StatusUnauthorized, "token_expired", "the token in X-Oriel-Token or /k/TOKEN has expired: ask for a new one, which oriel token add makes"}
+		return &refusal{http.StatusUnauthorized, "token_expired",
+			"the token in X-Oriel-Token or /k/TOKEN has expired: ask for a new one, which oriel token add makes"}
 	case errors.Is(err, access.ErrRevoked):
-		return &refusal{http.StatusUnauthorized, "token_revoked", "the token in X-Oriel-Token or /k/TOKEN was revoked: ask for a new one, which oriel token add makes"}
+		return &refusal{http.StatusUnauthorized, "token_revoked",
+			"the token in X-Oriel-Token or /k/TOKEN was revoked: ask for a new one, which oriel token add makes"}
 	case errors.Is(err, access.ErrUnavailable):
 		return &refusal{http.StatusServiceUnavailable, "token_unchecked",
 			"this proxy cannot check the token in X-Oriel-Token or /k/TOKEN, because its store does not answer: try again; tokens that were used here before go on working"}

@@ -130,7 +130,9 @@ func (b *clientBody) late() string {
 	if b.expired {
 		return "the request's body came too slowly while the proxy was short of memory: send it again"
 	}
-	return fmt.Sprintf("no byte of the request's body came for %v, or fewer than %d a second after that time: send it again", b.limit, leastRate)
+	return fmt.Sprintf(
+		"no byte of the request's body came for %v, or fewer than %d a second after that time: send it again", b.limit,
+		leastRate)
 }
 
 // deadline sets the time that the client may take; 0 means no limit. ResponseWriters
@@ -220,7 +222,8 @@ func (x *exchange) buffer() (raw []byte, whole bool, passed string, err error) {
 		// notice when the client leaves.
 		var end [1]byte
 		if n, err := x.body.Read(end[:]); n > 0 || err != io.EOF {
-			return raw, false, "", fmt.Errorf("the body does not end where its length says: %w", errors.Join(err, io.ErrUnexpectedEOF))
+			return raw, false, "", fmt.Errorf("the body does not end where its length says: %w",
+				errors.Join(err, io.ErrUnexpectedEOF))
 		}
 	}
 	return raw, true, "", nil

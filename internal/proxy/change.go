@@ -71,7 +71,8 @@ func (s *Server) checkUpstreams(r *routing, address *net.TCPAddr) error {
 			port = map[string]string{"http": "80", "https": "443"}[u.url.Scheme]
 		}
 		host := u.url.Hostname()
-		if port == fmt.Sprint(address.Port) && (isLocalName(host) && (s.loopback || address.IP.IsUnspecified()) || host == address.IP.String()) {
+		if port == fmt.Sprint(address.Port) && (isLocalName(host) && (s.loopback || address.IP.IsUnspecified()) ||
+			host == address.IP.String()) {
 			return fmt.Errorf("the upstream %s is this proxy itself: give the provider's address", u.origin())
 		}
 	}

@@ -48,7 +48,8 @@ func (s *Server) count(r *call.Request, m *Memory) []byte {
 		defer func() {
 			if p := recover(); p != nil {
 				s.counters.enginePanics.Add(1)
-				s.log.Error("the engine panicked; the request continues without it", "id", r.ID, "method", "Count", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				s.log.Error("the engine panicked; the request continues without it", "id", r.ID, "method", "Count",
+					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 				body = nil
 			}
 			done <- body

@@ -77,13 +77,15 @@ const (
 func (s *Server) begin(r *call.Request, m *Memory) (g *guard, passed string, failed bool) {
 	if s.behind.Load() >= maxBehind {
 		s.counters.engineSlow.Add(1)
-		s.log.Error("the engine is stuck with too many calls; the call continues without it", "id", r.ID, "most", maxBehind)
+		s.log.Error("the engine is stuck with too many calls; the call continues without it", "id", r.ID, "most",
+			maxBehind)
 		return nil, "", true
 	}
 	// Not the request's context: a client that leaves must not interrupt the engine.
 	limit := s.engine.BeginWait()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	g = &guard{s: s, id: r.ID, begin: limit, limit: s.reply, jobs: make(chan job, 2), done: make(chan struct{}, 1), over: make(chan struct{}), busy: true}
+	g = &guard{s: s, id: r.ID, begin: limit, limit: s.reply, jobs: make(chan job, 2), done: make(chan struct{}, 1),
+		over: make(chan struct{}), busy: true}
 	s.active.add()
 	m.Hold()
 	go g.run(ctx, cancel, r, m)
@@ -180,7 +182,8 @@ func (g *guard) try(method string, do func()) {
 		if p := recover(); p != nil {
 			g.failed = true
 			g.s.counters.enginePanics.Add(1)
-			g.s.log.Error("the engine panicked; the call continues without it", "id", g.id, "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			g.s.log.Error("the engine panicked; the call continues without it", "id", g.id, "method", method, "panic",
+				fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
 	do()

@@ -63,14 +63,16 @@ func foreignAPI(path string, h http.Header) string {
 	}
 	_, method, _ := strings.Cut(last, ":")
 	switch {
-	case slices.Index(all, "model") >= 0 && slices.Index(all, "model") < len(all)-2 && slices.Contains(bedrockActions, last),
+	case slices.Index(all, "model") >= 0 && slices.Index(all, "model") < len(all)-2 &&
+		slices.Contains(bedrockActions, last),
 		last == "async-invoke", last == "foundation-models", last == "apply" && slices.Contains(all, "guardrail"):
 		return "Amazon Bedrock"
 	case before == "api" && slices.Contains(ollamaActions, last), before == "blobs" && slices.Contains(all, "api"):
 		return "Ollama's own API"
 	case slices.Contains(all, "projects") && slices.Contains(all, "locations"), slices.Contains(all, "v1beta1"):
 		return "Vertex AI"
-	case slices.ContainsFunc(all, func(s string) bool { return googleVersion.MatchString(s) }), slices.Contains(all, "tunedmodels"),
+	case slices.ContainsFunc(all, func(s string) bool { return googleVersion.MatchString(s) }),
+		slices.Contains(all, "tunedmodels"),
 		slices.Contains(googleMethods, method[strings.LastIndexByte(method, ':')+1:]), len(h["X-Goog-Api-Key"]) > 0:
 		return "the Gemini API"
 	}
@@ -136,8 +138,10 @@ func foreignKey(to vendor, h http.Header, query string) string {
 // foreignKeys are the forms of keys that no other vendor than the named one makes. Many servers'
 // keys have none of their own.
 var foreignKeys = []struct{ prefix, of string }{
-	{"AIza", "the Gemini API"}, {"ya29.", "the Gemini API"}, {"ABSK", "Amazon Bedrock"}, {"bedrock-api-key-", "Amazon Bedrock"},
-	{"sk-or-", "OpenRouter"}, {"gsk_", "Groq"}, {"xai-", "xAI"}, {"pplx-", "Perplexity"}, {"csk-", "Cerebras"}, {"fw_", "Fireworks"},
+	{"AIza", "the Gemini API"}, {"ya29.", "the Gemini API"}, {"ABSK", "Amazon Bedrock"},
+	{"bedrock-api-key-", "Amazon Bedrock"},
+	{"sk-or-", "OpenRouter"}, {"gsk_", "Groq"}, {"xai-", "xAI"}, {"pplx-", "Perplexity"}, {"csk-", "Cerebras"},
+	{"fw_", "Fireworks"},
 	{"hf_", "Hugging Face"}, {"nvapi-", "NVIDIA"}, {"r8_", "Replicate"}, {"dapi", "Databricks"}, {"vck_", "Vercel"},
 	{"ghp_", "GitHub"}, {"gho_", "GitHub"}, {"ghu_", "GitHub"}, {"ghs_", "GitHub"}, {"github_pat_", "GitHub"},
 	{"sk-proj-", "OpenAI"}, {"sk-svcacct-", "OpenAI"}, {"sk-admin-", "OpenAI"},
@@ -147,11 +151,15 @@ var foreignKeys = []struct{ prefix, of string }{
 var (
 	googleVersion = regexp.MustCompile(`^v\d+(beta|alpha|internal)\d*(:.*)?$`)
 	googleMethods = []string{
-		"generatecontent", "streamgeneratecontent", "batchgeneratecontent", "counttokens", "computetokens", "embedcontent",
-		"batchembedcontents", "asyncbatchembedcontent", "predict", "predictlongrunning", "rawpredict", "streamrawpredict",
+		"generatecontent", "streamgeneratecontent", "batchgeneratecontent", "counttokens", "computetokens",
+		"embedcontent",
+		"batchembedcontents", "asyncbatchembedcontent", "predict", "predictlongrunning", "rawpredict",
+		"streamrawpredict",
 	}
-	bedrockActions = []string{"converse", "converse-stream", "invoke", "invoke-with-response-stream", "invoke-with-bidirectional-stream", "count-tokens",
+	bedrockActions = []string{"converse", "converse-stream", "invoke", "invoke-with-response-stream",
+		"invoke-with-bidirectional-stream", "count-tokens",
 		"async-invoke"}
-	ollamaActions = []string{"chat", "copy", "create", "delete", "embed", "embeddings", "generate", "ps", "pull", "push", "show", "tags", "version",
+	ollamaActions = []string{"chat", "copy", "create", "delete", "embed", "embeddings", "generate", "ps", "pull",
+		"push", "show", "tags", "version",
 		"web_fetch", "web_search"}
 )

@@ -89,11 +89,13 @@ type exchange struct {
 }
 
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, cur *routing) *exchange {
-	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: cur.upstreams[t.vendor], id: newID(), began: s.now()}
+	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: cur.upstreams[t.vendor],
+		id: newID(), began: s.now()}
 	x.memory = s.budget.newMemory(&x.body)
 	x.memory.shared = s.severalTenants(cur)
 	dropOwn(r.Trailer) // announced trailers
-	x.body.body, x.body.trailer, x.body.rc, x.body.limit, x.body.ended = r.Body, &r.Trailer, x.rc, s.bodyWait, r.ContentLength == 0
+	x.body.body, x.body.trailer, x.body.rc, x.body.limit, x.body.ended = r.Body, &r.Trailer, x.rc, s.bodyWait,
+		r.ContentLength == 0
 	if r.ProtoAtLeast(1, 1) && r.ContentLength != 0 && hasToken(r.Header["Expect"], "100-continue") {
 		x.waits, x.body.leave = true, x.leave
 	}
@@ -239,8 +241,9 @@ func (x *exchange) pass(reason string) {
 
 // hopByHop are the headers of a connection, not of a message (RFC 9110, 7.6.1).
 var hopByHop = map[string]bool{
-	"Connection": true, "Proxy-Connection": true, "Keep-Alive": true, "Proxy-Authenticate": true, "Proxy-Authorization": true,
-	"Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
+	"Connection": true, "Proxy-Connection": true, "Keep-Alive": true, "Proxy-Authenticate": true,
+	"Proxy-Authorization": true,
+	"Te":                  true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
 }
 
 // endToEnd copies the headers of a message. Values are shared, not copied.
@@ -283,7 +286,9 @@ func (x *exchange) outgoingHeader() http.Header {
 	}
 	if x.s.forwardedFor {
 		if host, _, err := net.SplitHostPort(x.r.RemoteAddr); err == nil {
-			out["X-Forwarded-For"] = []string{strings.Join(append(in["X-Forwarded-For"][:len(in["X-Forwarded-For"]):len(in["X-Forwarded-For"])], host), ", ")}
+			out["X-Forwarded-For"] = []string{
+				strings.Join(append(in["X-Forwarded-For"][:len(in["X-Forwarded-For"]):len(in["X-Forwarded-For"])],
+					host), ", ")}
 		}
 	}
 	return out
@@ -395,7 +400,8 @@ func (x *exchange) failed(err error) {
 	case bad != nil:
 		x.outcome, x.err = &c.clientLeft, fmt.Errorf("%w: %w", ErrClientLeft, bad)
 		x.w.Header().Set("Connection", "close")
-		x.answer(&refusal{http.StatusBadRequest, "bad_body", "the request's body ended too early or is badly framed: send it again"})
+		x.answer(&refusal{http.StatusBadRequest, "bad_body",
+			"the request's body ended too early or is badly framed: send it again"})
 	case errors.As(err, &connected):
 		x.outcome, x.err = &c.unreachable, fmt.Errorf("%w: %w", ErrUpstream, err)
 		x.answer(&refusal{http.StatusBadGateway, "upstream_broke_off", fmt.Sprintf(
@@ -406,7 +412,8 @@ func (x *exchange) failed(err error) {
 		if unknown := (*tls.CertificateVerificationError)(nil); errors.As(err, &unknown) {
 			hint = "set $SSL_CERT_FILE, where Oriel runs, to the file of the authority that signed its certificate"
 		}
-		x.answer(&refusal{http.StatusBadGateway, "upstream_unreachable", fmt.Sprintf("%s cannot be reached (%v): %s", x.up.origin(), err, hint)})
+		x.answer(&refusal{http.StatusBadGateway, "upstream_unreachable",
+			fmt.Sprintf("%s cannot be reached (%v): %s", x.up.origin(), err, hint)})
 	}
 }
 

@@ -103,7 +103,8 @@ func onlyCounts(path string) bool {
 		return false
 	}
 	segments := strings.Split(path, "/")
-	return !slices.ContainsFunc(segments[:len(segments)-2], func(s string) bool { return slices.Contains(resources, s) })
+	return !slices.ContainsFunc(segments[:len(segments)-2],
+		func(s string) bool { return slices.Contains(resources, s) })
 }
 
 var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+$`)

@@ -34,7 +34,8 @@ type Counters struct {
 	// BufferedBytes is the memory that bodies hold now.
 	BufferedBytes int64
 	// RefusedTokens and RefusedSignIns count the requests and the sign-ins at the console
-	// that were refused for their token. Every reason has a count: missing, unknown, expired, revoked, unchecked (the store does
+	// that were refused for their token. Every reason has a count: missing, unknown, expired, revoked,
+	// unchecked (the store does
 	// not answer), crowded (too many wrong ones from the address) and limit (too many
 	// sign-ins with the token).
 	RefusedTokens, RefusedSignIns map[string]int64
@@ -89,11 +90,14 @@ func (s *Server) Counters() Counters {
 	c := &s.counters
 	return Counters{
 		Calls: c.calls.Load(), Passed: c.passed.Load(), Own: c.own.Load(),
-		Answered: c.answered.Load(), Errors: c.errors.Load(), Unreachable: c.unreachable.Load(), Broken: c.broken.Load(),
+		Answered: c.answered.Load(), Errors: c.errors.Load(), Unreachable: c.unreachable.Load(),
+		Broken:     c.broken.Load(),
 		ClientLeft: c.clientLeft.Load(), Refused: c.refused.Load(), Upgraded: c.upgrade.Load(),
-		PassedBypass: c.passedBypass.Load(), PassedSize: c.passedSize.Load(), PassedMemory: c.passedMemory.Load(), PassedEncoding: c.passedEncoding.Load(),
-		Limited: c.limited.Load(), EnginePanics: c.enginePanics.Load(), EngineSlow: c.engineSlow.Load(),
-		BufferedBytes: s.budget.heldBytes(), RefusedTokens: c.refusedTokens.all(), RefusedSignIns: c.refusedSignIns.all(),
+		PassedBypass: c.passedBypass.Load(), PassedSize: c.passedSize.Load(), PassedMemory: c.passedMemory.Load(),
+		PassedEncoding: c.passedEncoding.Load(),
+		Limited:        c.limited.Load(), EnginePanics: c.enginePanics.Load(), EngineSlow: c.engineSlow.Load(),
+		BufferedBytes: s.budget.heldBytes(), RefusedTokens: c.refusedTokens.all(),
+		RefusedSignIns: c.refusedSignIns.all(),
 	}
 }
 

@@ -57,7 +57,8 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 	}
 	shared := s.severalTenants(s.routing.Load())
 	if clean := path.Clean(t.path); f == nil && (s.console == nil || clean != t.path && clean+"/" != t.path) {
-		f = &refusal{http.StatusNotFound, "not_found", "there is nothing here: /oriel/healthz reports the proxy's state"}
+		f = &refusal{http.StatusNotFound, "not_found",
+			"there is nothing here: /oriel/healthz reports the proxy's state"}
 	}
 	if f == nil && !page {
 		f = s.connections.admit(r.Context(), a.Tenant, shared)

@@ -162,7 +162,8 @@ func (x *exchange) settle() error {
 }
 
 // lastEvents are in the last event of a stream, by which SDKs know its end.
-var lastEvents = [][]byte{[]byte("message_stop"), []byte("[DONE]"), []byte("response.completed"), []byte("response.incomplete")}
+var lastEvents = [][]byte{[]byte("message_stop"), []byte("[DONE]"), []byte("response.completed"),
+	[]byte("response.incomplete")}
 
 // ends reports whether a part of a stream may be its last one.
 func ends(p []byte) bool {

@@ -73,7 +73,8 @@ func parseUpstream(v vendor, name, text string) (*upstream, error) {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, fmt.Errorf("the upstream URL for %s is not http(s)://host…: give one such as https://host/v1", name)
 	case u.User != nil:
-		return nil, fmt.Errorf("the upstream URL for %s contains a user name: remove it, the client's own key is forwarded", name)
+		return nil, fmt.Errorf(
+			"the upstream URL for %s contains a user name: remove it, the client's own key is forwarded", name)
 	case u.Fragment != "":
 		return nil, fmt.Errorf("the upstream URL for %s has a fragment (#…): remove it", name)
 	}

@@ -88,7 +88,8 @@ func (s *Server) checkHost(r *http.Request) *refusal {
 
 // checkOrigin refuses requests of foreign web pages to Oriel's own paths.
 func checkOrigin(r *http.Request) *refusal {
-	foreign := &refusal{http.StatusForbidden, "origin_not_allowed", "a web page of another origin asks for a path of Oriel's: open Oriel's own page instead"}
+	foreign := &refusal{http.StatusForbidden, "origin_not_allowed",
+		"a web page of another origin asks for a path of Oriel's: open Oriel's own page instead"}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
 			return foreign
@@ -135,7 +136,8 @@ func (cur *routing) allowsOrigin(origin, host string) bool {
 func CheckOrigins(origins []string) error {
 	for _, o := range origins {
 		u, err := url.Parse(o)
-		if o != "null" && (err != nil || u.Scheme == "" || u.Host == "" || !strings.EqualFold(o, u.Scheme+"://"+u.Host)) {
+		if o != "null" && (err != nil || u.Scheme == "" || u.Host == "" ||
+			!strings.EqualFold(o, u.Scheme+"://"+u.Host)) {
 			return fmt.Errorf("invalid origin %q: give SCHEME://HOST or SCHEME://HOST:PORT without a slash at the end, such as https://chat.example, or null", o)
 		}
 	}
@@ -206,7 +208,11 @@ const shortest = 6
 // however often escaped, or base64-encoded as in Basic authentication.
 func (t tokens) within(text string) bool {
 	for range maxEscapes {
-		if access.InText(text) != "" || slices.ContainsFunc(t, func(known ownToken) bool { return len(known.text) >= shortest && strings.Contains(text, known.text) }) {
+		if access.InText(text) != "" ||
+			slices.ContainsFunc(t, func(known ownToken) bool {
+				return len(known.text) >= shortest &&
+					strings.Contains(text, known.text)
+			}) {
 			return true
 		}
 		plain, err := url.QueryUnescape(strings.ReplaceAll(text, "+", "%2B"))

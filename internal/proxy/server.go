@@ -366,7 +366,8 @@ func (s *Server) checkListener(l net.Listener) error {
 		return nil
 	}
 	if s.loopback && !address.IP.IsLoopback() {
-		return fmt.Errorf("%w: the listener is at %s, not on loopback: name that address in Options.Listen", ErrToken, address)
+		return fmt.Errorf("%w: the listener is at %s, not on loopback: name that address in Options.Listen", ErrToken,
+			address)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -422,11 +423,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else if f = x.checkLimit(cur); f != nil {
 		x.refuse(f)
 	} else if r.Method == http.MethodConnect {
-		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", "this is not a forward proxy: use it as the base URL, not as HTTP_PROXY"})
+		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed",
+			"this is not a forward proxy: use it as the base URL, not as HTTP_PROXY"})
 	} else if f = x.checkForeign(); f != nil {
 		x.refuse(f)
 	} else if upgradeOf(r.Header) != "" && wire.CallFormat(t.path) != wire.Auto {
-		x.refuse(&refusal{http.StatusUpgradeRequired, "http_only", "this proxy accepts calls over HTTP only: POST the request to the same path"})
+		x.refuse(&refusal{http.StatusUpgradeRequired, "http_only",
+			"this proxy accepts calls over HTTP only: POST the request to the same path"})
 	} else {
 		x.forward()
 	}

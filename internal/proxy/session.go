@@ -51,7 +51,8 @@ func isPage(method, path string) bool {
 		return false
 	}
 	name, ok := strings.CutPrefix(path, "/oriel/ui/")
-	return path == consolePath || path == "/oriel" || ok && !strings.ContainsAny(name, "/%") // as it is written, escapes and all
+	return path == consolePath || path == "/oriel" ||
+		ok && !strings.ContainsAny(name, "/%") // as it is written, escapes and all
 }
 
 // cookieName returns the name of the cookie, which differs between servers of one host.
@@ -114,7 +115,8 @@ func (s *Server) session(r *http.Request, t *route, guess bool) (Access, timelin
 	}
 	cur := s.routing.Load()
 	cookie, parents := cur.parents(r)
-	known := slices.IndexFunc(parents, func(parent timeline.TokenHash) bool { return s.sessions.Known(sessionHash(cookie, parent)) })
+	known := slices.IndexFunc(parents,
+		func(parent timeline.TokenHash) bool { return s.sessions.Known(sessionHash(cookie, parent)) })
 	if known >= 0 {
 		parents = parents[known : known+1] // the store need not be asked for others
 	}
@@ -142,7 +144,8 @@ func (s *Server) session(r *http.Request, t *route, guess bool) (Access, timelin
 // findSession returns the access of the cookie of a browser that signed in with one of some
 // tokens, and the hash of its session. The error is access.ErrUnknown if there is no such
 // session.
-func (s *Server) findSession(ctx context.Context, cur *routing, cookie string, parents []timeline.TokenHash) (Access, timeline.TokenHash, error) {
+func (s *Server) findSession(ctx context.Context, cur *routing, cookie string,
+	parents []timeline.TokenHash) (Access, timeline.TokenHash, error) {
 	unknown := true
 	for _, parent := range parents {
 		hash := sessionHash(cookie, parent)
@@ -191,7 +194,8 @@ func (s *Server) serveSession(w http.ResponseWriter, r *http.Request, t *route) 
 		f = s.signOut(w, r, t)
 	default:
 		h.Set("Allow", "GET, HEAD, POST, DELETE")
-		f = &refusal{http.StatusMethodNotAllowed, "method_not_allowed", "a session is read with GET, begun with POST and ended with DELETE: use one of them"}
+		f = &refusal{http.StatusMethodNotAllowed, "method_not_allowed",
+			"a session is read with GET, begun with POST and ended with DELETE: use one of them"}
 	}
 	if f != nil {
 		closeUnread(w, r)
@@ -253,7 +257,8 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) *refusal {
 	parent := timeline.HashToken(order.Token)
 	if wait, ok := s.signIns.take(string(parent[:]), maxSignIns, s.now()); !ok {
 		return &refusal{http.StatusTooManyRequests, "too_many_sign_ins", fmt.Sprintf(
-			"too many browsers have signed in with this token during the last minute: try again in %d s", retryAfter(w.Header(), wait))}
+			"too many browsers have signed in with this token during the last minute: try again in %d s",
+			retryAfter(w.Header(), wait))}
 	}
 	_, configured := cur.tokens.tenant(order.Token)
 	cookie := newCookie(parent, !configured)
@@ -261,7 +266,8 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) *refusal {
 	ctx, cancel := context.WithTimeout(r.Context(), sessionWait)
 	defer cancel()
 	err = s.sessionStore.AddToken(ctx, timeline.Token{
-		Hash: sessionHash(cookie, parent), Tenant: a.Tenant, Role: timeline.RoleConsole, Created: now, Expires: now.Add(sessionTime),
+		Hash: sessionHash(cookie, parent), Tenant: a.Tenant, Role: timeline.RoleConsole, Created: now,
+		Expires: now.Add(sessionTime),
 	})
 	if err != nil {
 		s.log.Error("a session of a browser cannot be kept", "error", err)
@@ -293,7 +299,8 @@ func (s *Server) endFormer(ctx context.Context, cur *routing, r *http.Request) e
 
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request, t *route) *refusal {
 	if r.Header.Get("X-Oriel-Console") == "" {
-		return &refusal{http.StatusForbidden, "header_missing", "the request is not one of Oriel's own page: send the header X-Oriel-Console: 1"}
+		return &refusal{http.StatusForbidden, "header_missing",
+			"the request is not one of Oriel's own page: send the header X-Oriel-Console: 1"}
 	}
 	a, hash, f := s.session(r, t, true)
 	if f != nil {
@@ -315,6 +322,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request, t *route) *refu
 func setCookie(w http.ResponseWriter, r *http.Request, value string, age int) {
 	http.SetCookie(w, &http.Cookie{
 		Name: cookieName(r), Value: value, Path: consolePath, MaxAge: age,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil ||
+			r.Header.Get("X-Forwarded-Proto") == "https",
 	})
 }

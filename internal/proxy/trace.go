@@ -59,7 +59,8 @@ func (x *exchange) beginTrace() {
 	}
 	defer x.guardTrace()
 	x.trace = x.s.tracer.Begin(TraceStart{
-		ID: x.id, Format: x.route.format, Vendor: x.up.vendor.String(), Upstream: x.up.url.Host, Began: x.began, Header: x.r.Header,
+		ID: x.id, Format: x.route.format, Vendor: x.up.vendor.String(), Upstream: x.up.url.Host, Began: x.began,
+		Header: x.r.Header,
 	})
 }
 
@@ -82,7 +83,8 @@ func (x *exchange) traceAnswer(res *http.Response) {
 func (x *exchange) traceEnd() {
 	if x.trace != nil {
 		defer x.guardTrace()
-		x.trace.End(TraceEnd{Status: x.status, Err: x.err, Action: x.w.Header().Get("X-Oriel-Action"), Recorded: x.guard != nil})
+		x.trace.End(TraceEnd{Status: x.status, Err: x.err, Action: x.w.Header().Get("X-Oriel-Action"),
+			Recorded: x.guard != nil})
 	}
 }
 

@@ -113,7 +113,8 @@ func (s *Server) Unread(tenant string) []Unread {
 		}
 	}
 	slices.SortFunc(out, func(a, b Unread) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Client, b.Client), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Why, b.Why))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Client, b.Client), cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Why, b.Why))
 	})
 	return out
 }
@@ -131,7 +132,8 @@ func (x *exchange) whyUnread() string {
 		return "passed: " + x.passed
 	case x.guard != nil && unrecorded(x.w.Header()):
 		return unreadBody
-	case !x.isCall() && x.s.engine != nil && x.r.Method == http.MethodPost && x.route.counts == wire.Auto && endsUnread(x.route.path):
+	case !x.isCall() && x.s.engine != nil && x.r.Method == http.MethodPost && x.route.counts == wire.Auto &&
+		endsUnread(x.route.path):
 		return unreadPath
 	}
 	return ""
@@ -140,7 +142,8 @@ func (x *exchange) whyUnread() string {
 // unrecorded reports whether the headers of an answer are those of a call that the engine
 // neither recorded nor cut.
 func unrecorded(h http.Header) bool {
-	return h.Get("X-Oriel-Action") == "error" && h.Get("X-Oriel-Tokens-Before") == "" && h.Get("X-Oriel-Conversation") == ""
+	return h.Get("X-Oriel-Action") == "error" && h.Get("X-Oriel-Tokens-Before") == "" &&
+		h.Get("X-Oriel-Conversation") == ""
 }
 
 func endsUnread(path string) bool {
@@ -165,8 +168,10 @@ func (x *exchange) noteUnread() {
 		x.s.unreads.settle(tenant, key.Client, key.Path)
 	case !x.s.unreads.add(tenant, key, x.s.now()):
 	case why == unreadRefused: // most clients use HTTP then
-		x.s.log.Info("a client asked for a WebSocket and is told to use HTTP", "client", key.Client, "path", key.Path, "id", x.id)
+		x.s.log.Info("a client asked for a WebSocket and is told to use HTTP", "client", key.Client, "path", key.Path,
+			"id", x.id)
 	default:
-		x.s.log.Warn("a client's requests are not read: nothing of them is recorded or cut", "client", key.Client, "path", key.Path, "why", why, "id", x.id)
+		x.s.log.Warn("a client's requests are not read: nothing of them is recorded or cut", "client", key.Client,
+			"path", key.Path, "why", why, "id", x.id)
 	}
 }

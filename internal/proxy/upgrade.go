@@ -64,14 +64,17 @@ func (x *exchange) upgrade(out *http.Request, res *http.Response) {
 	asked, got := upgradeOf(out.Header), upgradeOf(res.Header)
 	theirs, ok := res.Body.(io.ReadWriteCloser)
 	if !ok || asked == "" || !strings.EqualFold(asked, got) {
-		x.outcome, x.err = &x.s.counters.broken, fmt.Errorf("%w: it switched to the protocol %.40q, the client asked for %.40q", ErrUpstream, got, asked)
-		x.answer(&refusal{http.StatusBadGateway, "upstream_switched", x.up.origin() + " switched to a protocol that was not asked for: try again"})
+		x.outcome, x.err = &x.s.counters.broken,
+			fmt.Errorf("%w: it switched to the protocol %.40q, the client asked for %.40q", ErrUpstream, got, asked)
+		x.answer(&refusal{http.StatusBadGateway, "upstream_switched",
+			x.up.origin() + " switched to a protocol that was not asked for: try again"})
 		return
 	}
 	ours, buffered, err := x.rc.Hijack()
 	if err != nil {
 		x.outcome, x.err = &x.s.counters.broken, fmt.Errorf("take over the connection: %w", err)
-		x.answer(&refusal{http.StatusBadGateway, "upgrade_failed", "this connection cannot switch protocols: use HTTP/1.1"})
+		x.answer(&refusal{http.StatusBadGateway, "upgrade_failed",
+			"this connection cannot switch protocols: use HTTP/1.1"})
 		return
 	}
 	defer x.s.connections.ended(x.r.Context())

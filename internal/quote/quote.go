@@ -152,14 +152,17 @@ var (
 	structure = regexp.MustCompile(`(?i)` +
 		// A label: a role at the beginning of a line, in markup or with a note in
 		// brackets, and a colon.
-		`(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[^\pL\pN\\\n\r\v\f\x{85}\x{2028}\x{2029}]{0,12}(?:` + roles + `)(?:[ \t]{0,3}[([][^()[\]\\\n]{0,40}[)\]])?[ \t*_"'` + "`" + `]{0,4}\\*[:：]=?` +
+		`(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[^\pL\pN\\\n\r\v\f\x{85}\x{2028}\x{2029}]{0,12}(?:` + roles +
+		`)(?:[ \t]{0,3}[([][^()[\]\\\n]{0,40}[)\]])?[ \t*_"'` + "`" + `]{0,4}\\*[:：]=?` +
 		// The label of a quotation: a role and a mark.
-		`|(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[^\pL\pN\\<\n\r\v\f\x{85}\x{2028}\x{2029}]{0,12}(?:` + roles + `)(?:[ \t]{0,3}[([][^()[\]\\\n]{0,40}[)\]])?[ \t*_"'` + "`" + `]{0,4}\\*>=?` +
+		`|(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[^\pL\pN\\<\n\r\v\f\x{85}\x{2028}\x{2029}]{0,12}(?:` + roles +
+		`)(?:[ \t]{0,3}[([][^()[\]\\\n]{0,40}[)\]])?[ \t*_"'` + "`" + `]{0,4}\\*>=?` +
 		// A tag of a role at the beginning of a line.
 		`|(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[ \t>*-]{0,12}<\\*/?(?:` + roles + `)\b` +
 		// A label in brackets or a title of an assembled context at the beginning of
 		// a line.
-		`|(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[ \t>*-]{0,12}\[\\*(?:\d{4}-\d\d-\d\d \d\d:\d\d|(?:` + roles + `|file|git|error)\])` +
+		`|(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[ \t>*-]{0,12}\[\\*(?:\d{4}-\d\d-\d\d \d\d:\d\d|(?:` + roles +
+		`|file|git|error)\])` +
 		`|(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[ \t>*-]{0,12}#\\* ?(?:Recent Context|Relevant Historical Context|Current Query)\b` +
 		// Reserved tags, markers and control tokens anywhere.
 		`|<\\*/?(?:system[-_]|antml:|function_(?:calls|results?)|tool_(?:use|result|call)|local-command-|command-(?:name|message|args)|start_of_turn|end_of_turn)` +

@@ -55,18 +55,21 @@ func mayMatch(line string) bool {
 // letter.
 func begins(text, signs, letters string) bool {
 	text = strings.TrimLeft(text, `\`)
-	return text != "" && (text[0] >= 0x80 || strings.IndexByte(signs, text[0]) >= 0 || strings.IndexByte(letters, text[0]|0x20) >= 0)
+	return text != "" && (text[0] >= 0x80 || strings.IndexByte(signs, text[0]) >= 0 ||
+		strings.IndexByte(letters, text[0]|0x20) >= 0)
 }
 
 // roleStems begin the names in roles.
-var roleStems = []string{"user", "human", "assistant", "system", "developer", "tool", "function", "model", "ai", "bot", "claude", "chatgpt", "gpt", "gemini", "operator", "admin"}
+var roleStems = []string{"user", "human", "assistant", "system", "developer", "tool", "function", "model", "ai", "bot",
+	"claude", "chatgpt", "gpt", "gemini", "operator", "admin"}
 
 // mayLabel reports whether a line may begin with a label, a tag of a role or a
 // title.
 func mayLabel(line string) bool {
 	for i := 0; i < len(line) && i <= 12; i++ {
 		switch c := line[i]; {
-		case c >= 0x80, c == '<', c == '[', c == '#' && begins(strings.TrimPrefix(strings.TrimLeft(line[i+1:], `\`), " "), "", "cr"):
+		case c >= 0x80, c == '<', c == '[', c == '#' &&
+			begins(strings.TrimPrefix(strings.TrimLeft(line[i+1:], `\`), " "), "", "cr"):
 			return true
 		case 'a' <= c|0x20 && c|0x20 <= 'z':
 			return mayRole(line[i:])

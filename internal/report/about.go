@@ -33,12 +33,14 @@ type About struct {
 // ReadAbout reads all messages of a conversation. It returns nil if one of the words occurs
 // neither in the id, the project and the title nor in a message, whatever the case of its
 // letters.
-func ReadAbout(ctx context.Context, s timeline.Store, tenant string, c *Listed, models *token.Models, words ...string) (*About, error) {
+func ReadAbout(ctx context.Context, s timeline.Store, tenant string, c *Listed, models *token.Models,
+	words ...string) (*About, error) {
 	d := describing{counter: TextCounter(), said: map[string]*saidUsage{}, refs: map[string]bool{}}
 	for _, w := range words {
 		d.wanted = append(d.wanted, strings.ToLower(w))
 	}
-	if err := s.Messages(ctx, tenant, c.Head, 1, c.Head.Depth, false, d.entry); err != nil && !errors.Is(err, timeline.ErrNoPlace) {
+	if err := s.Messages(ctx, tenant, c.Head, 1, c.Head.Depth, false, d.entry); err != nil &&
+		!errors.Is(err, timeline.ErrNoPlace) {
 		return nil, err
 	}
 	if err := d.note(ctx, s, tenant, c.Name); err != nil {
@@ -63,7 +65,8 @@ func Title(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 		return d.noted, err
 	}
 	var err error
-	for first := int64(1); err == nil && first <= min(c.Head.Depth, wordsWithin) && cmp.Or(d.given, d.words) == ""; first += page {
+	for first := int64(1); err == nil && first <= min(c.Head.Depth, wordsWithin) &&
+		cmp.Or(d.given, d.words) == ""; first += page {
 		err = s.Messages(ctx, tenant, c.Head, first, first+page-1, false, d.entry)
 	}
 	if err == nil && d.claudeCode {
@@ -172,7 +175,10 @@ func personal(c *chat.Message) string {
 	for i, words := range c.Words() {
 		words = strings.TrimSpace(words)
 		raw := strings.TrimSpace(c.Parts[i].Text.String())
-		if slices.ContainsFunc(wrappers, func(w string) bool { return strings.HasPrefix(raw, w) || strings.HasPrefix(words, w) }) {
+		if slices.ContainsFunc(wrappers, func(w string) bool {
+			return strings.HasPrefix(raw, w) ||
+				strings.HasPrefix(words, w)
+		}) {
 			continue
 		}
 		if _, request, ok := strings.Cut(words, requestHead); ok {
@@ -186,7 +192,8 @@ func personal(c *chat.Message) string {
 // wrappers begin the messages in which Codex tells the model about the project and the
 // machine, and the one with which Claude Code asks for a title. In editors, Codex puts requestHead
 // between the open files and the request.
-var wrappers = []string{"<session>", "<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "<permissions", "<collaboration_mode>", "<turn_aborted>", "# AGENTS.md instructions"}
+var wrappers = []string{"<session>", "<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "<permissions",
+	"<collaboration_mode>", "<turn_aborted>", "# AGENTS.md instructions"}
 
 const requestHead = "## My request for Codex:"
 
@@ -237,7 +244,8 @@ func (d *describing) line(e *timeline.Entry) {
 			d.order = append(d.order, id)
 		}
 		// A reply has a line for each part; the last one has all of its tokens.
-		*s = saidUsage{model, token.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.CacheWrite1h}}
+		*s = saidUsage{model, token.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead,
+			CacheWrite: u.CacheWrite, CacheWrite1h: u.CacheWrite1h}}
 	}
 }
 

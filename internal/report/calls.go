@@ -105,9 +105,12 @@ func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 			return nil, err
 		}
 		calls = append(calls, Call{
-			ID: records[i].Key, Last: records[i].At.Depth, Began: r.Began.UTC(), Model: r.Model, Came: r.Came, Sent: r.Tokens,
-			Plan: cmp.Or(plans[r.Plan], r.Plan), Status: r.Status, Error: r.Error, RetryAfter: r.RetryAfter, Usage: r.Usage, record: records[i],
-			Profile: r.Profile, Budget: r.Wish, Limit: r.Hard, FirstMS: r.FirstMS, MS: r.MS, before: int64(r.Before), head: int64(r.Head), side: r.Thread == thread.Side, managed: r.Managed != "",
+			ID: records[i].Key, Last: records[i].At.Depth, Began: r.Began.UTC(), Model: r.Model, Came: r.Came,
+			Sent: r.Tokens,
+			Plan: cmp.Or(plans[r.Plan], r.Plan), Status: r.Status, Error: r.Error, RetryAfter: r.RetryAfter,
+			Usage: r.Usage, record: records[i],
+			Profile: r.Profile, Budget: r.Wish, Limit: r.Hard, FirstMS: r.FirstMS, MS: r.MS, before: int64(r.Before),
+			head: int64(r.Head), side: r.Thread == thread.Side, managed: r.Managed != "",
 		})
 	}
 	slices.SortStableFunc(calls, func(a, b Call) int { return a.Began.Compare(b.Began) })
@@ -138,7 +141,8 @@ func CallOf(calls []Call, name string) (int, error) {
 	if found := newNameIndex(ids).begin(name); len(found) == 1 {
 		return slices.Index(ids, found[0]), nil
 	}
-	return 0, fmt.Errorf("no call is called %s: there are calls 1 to %d, oriel show CONVERSATION --calls lists them", strconv.Quote(clip.To(name, 40)), len(calls))
+	return 0, fmt.Errorf("no call is called %s: there are calls 1 to %d, oriel show CONVERSATION --calls lists them",
+		strconv.Quote(clip.To(name, 40)), len(calls))
 }
 
 // ErrNotKept: a call was sent by a view that was not stored, because its plan could not be

@@ -109,7 +109,8 @@ func (d *Describer) matching(ctx context.Context, l *Listed, words []string) (*C
 // calls.
 func (d *Describer) Conversation(ctx context.Context, l *Listed) (*Conversation, error) {
 	c := &Conversation{
-		ID: l.Name, Row: l.Row, Project: l.Project, Created: l.Created.UTC(), Last: l.Said.UTC(), Messages: l.Head.Depth,
+		ID: l.Name, Row: l.Row, Project: l.Project, Created: l.Created.UTC(), Last: l.Said.UTC(),
+		Messages:      l.Head.Depth,
 		UnknownModels: []string{}, Continues: l.Continues,
 	}
 	var err error

@@ -88,7 +88,8 @@ func readBody(body []byte) (*sentBody, error) {
 	p := read.Format.Protocol()
 	for _, m := range read.Members() {
 		if m.Name != p.List && m.Name != p.System && !slices.Contains(p.Tools, m.Name) {
-			c.fields = append(c.fields, bodyPart{sum: timeline.HashOf(compacted(m.Raw)), role: "field", name: m.Name, text: string(m.Raw), lines: func() []string { return jsonLines(m.Raw) }})
+			c.fields = append(c.fields, bodyPart{sum: timeline.HashOf(compacted(m.Raw)), role: "field", name: m.Name,
+				text: string(m.Raw), lines: func() []string { return jsonLines(m.Raw) }})
 		}
 	}
 	slices.SortStableFunc(c.fields, func(a, b bodyPart) int { return cmp.Compare(a.name, b.name) })
@@ -97,7 +98,8 @@ func readBody(body []byte) (*sentBody, error) {
 		if len(read.System) > 1 {
 			name = strconv.Itoa(i + 1)
 		}
-		c.system = append(c.system, bodyPart{sum: timeline.HashOf([]byte(text)), role: "system", name: name, text: text, tokens: counter.Text(text).Tokens, lines: func() []string { return strings.Split(text, "\n") }})
+		c.system = append(c.system, bodyPart{sum: timeline.HashOf([]byte(text)), role: "system", name: name, text: text,
+			tokens: counter.Text(text).Tokens, lines: func() []string { return strings.Split(text, "\n") }})
 	}
 	for i := range read.Tools {
 		c.tools = append(c.tools, toolPart(counter, &read.Tools[i]))
@@ -112,7 +114,8 @@ func toolPart(counter *token.Counter, t *chat.ToolDef) bodyPart {
 	var own struct{ Type, Description string }
 	json.Unmarshal(t.Raw, &own) // what is not there stays empty
 	raw := withoutCacheMark(t.Raw)
-	return bodyPart{sum: timeline.HashOf(raw), role: "tool", name: cmp.Or(t.Name, own.Type), text: own.Description, tokens: counter.Tool(t).Tokens, lines: func() []string { return jsonLines(raw) }}
+	return bodyPart{sum: timeline.HashOf(raw), role: "tool", name: cmp.Or(t.Name, own.Type), text: own.Description,
+		tokens: counter.Tool(t).Tokens, lines: func() []string { return jsonLines(raw) }}
 }
 
 // withoutCacheMark returns a tool without its cache mark, its members in alphabetical order.
@@ -134,7 +137,9 @@ func messagePart(counter *token.Counter, format wire.Format, m *chat.Message, at
 	if bare, _, err := wire.StripCacheMarks(format, raw); err == nil {
 		raw = bare
 	}
-	return bodyPart{sum: timeline.HashOf(compacted(raw)), at: at, role: speaker(string(m.Role), m), text: timeline.Words(m), tokens: Tokens(counter, m), lines: func() []string { return jsonLines(raw) }, message: m}
+	return bodyPart{sum: timeline.HashOf(compacted(raw)), at: at, role: speaker(string(m.Role), m),
+		text: timeline.Words(m), tokens: Tokens(counter, m), lines: func() []string { return jsonLines(raw) },
+		message: m}
 }
 
 // compacted returns JSON without white space between its values, which makes no difference.

@@ -19,7 +19,8 @@ type Exporter struct {
 
 // NewExporter returns an exporter of the messages up to head, which is where the branch
 // ends.
-func NewExporter(ctx context.Context, s timeline.Store, tenant, conversation string, head timeline.Place) (*Exporter, error) {
+func NewExporter(ctx context.Context, s timeline.Store, tenant, conversation string,
+	head timeline.Place) (*Exporter, error) {
 	forms, err := importer.OwnForms(ctx, s, tenant, conversation)
 	return &Exporter{s, tenant, head, forms}, err
 }
@@ -32,19 +33,21 @@ const exportPage = 512
 func (x *Exporter) Read(ctx context.Context, first, last int64, visit func(id int64, raw []byte) error) error {
 	last = min(last, x.head.Depth)
 	plain := func(first, last int64) error {
-		return x.store.Messages(ctx, x.tenant, x.head, first, last, false, func(e *timeline.Entry) error { return visit(e.Place.Depth, e.Raw) })
+		return x.store.Messages(ctx, x.tenant, x.head, first, last, false,
+			func(e *timeline.Entry) error { return visit(e.Place.Depth, e.Raw) })
 	}
 	if len(x.forms) == 0 {
 		return plain(first, last)
 	}
 	for page := first; page <= last; page += exportPage {
 		var own []timeline.Place // the messages of the page with a form of their own
-		if err := x.store.Messages(ctx, x.tenant, x.head, page, min(last, page+exportPage-1), true, func(e *timeline.Entry) error {
-			if _, ok := x.forms[e.Place]; ok {
-				own = append(own, e.Place)
-			}
-			return nil
-		}); err != nil {
+		if err := x.store.Messages(ctx, x.tenant, x.head, page, min(last, page+exportPage-1), true,
+			func(e *timeline.Entry) error {
+				if _, ok := x.forms[e.Place]; ok {
+					own = append(own, e.Place)
+				}
+				return nil
+			}); err != nil {
 			return err
 		}
 		for _, p := range own {

@@ -48,9 +48,11 @@ func (m *Missing) Error() string {
 	}
 	switch {
 	case m.Rows > 0:
-		return fmt.Sprintf("there is no row %s in the list of conversations: it has rows 1 to %d", clip.To(m.Name, 80), m.Rows)
+		return fmt.Sprintf("there is no row %s in the list of conversations: it has rows 1 to %d", clip.To(m.Name, 80),
+			m.Rows)
 	case m.Many > len(near):
-		return fmt.Sprintf("%s is the beginning of %d names, such as %s: give more of it", name, m.Many, strings.Join(near, ", "))
+		return fmt.Sprintf("%s is the beginning of %d names, such as %s: give more of it", name, m.Many,
+			strings.Join(near, ", "))
 	case m.Many > 0:
 		return fmt.Sprintf("%s is the beginning of %s: give more of it", name, strings.Join(near, " and "))
 	case len(near) > 0:

@@ -65,9 +65,11 @@ type Reader struct {
 }
 
 // NewReader returns a reader of the messages up to head, which is where the branch ends.
-func NewReader(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation, head timeline.Place) (*Reader, error) {
+func NewReader(ctx context.Context, s timeline.Store, tenant string, c *timeline.Conversation,
+	head timeline.Place) (*Reader, error) {
 	pins, err := timeline.Notes{Store: s, Tenant: tenant, Conversation: c.Name}.Pins(ctx)
-	return &Reader{store: s, tenant: tenant, head: head, pins: pins, current: head == c.Head, counter: TextCounter()}, err
+	return &Reader{store: s, tenant: tenant, head: head, pins: pins, current: head == c.Head, counter: TextCounter()},
+		err
 }
 
 // Read visits the messages with ids first to last, in order. A message is valid only during
@@ -78,7 +80,8 @@ func (r *Reader) Read(ctx context.Context, first, last int64, visit func(*Messag
 	}
 	return r.store.Messages(ctx, r.tenant, r.head, first, last, false, func(e *timeline.Entry) error {
 		m := Message{
-			ID: e.Place.Depth, Time: e.Time.UTC(), Role: e.Role, Pinned: r.pinned(e.Place), Format: e.Format, Ref: e.Ref,
+			ID: e.Place.Depth, Time: e.Time.UTC(), Role: e.Role, Pinned: r.pinned(e.Place), Format: e.Format,
+			Ref:      e.Ref,
 			Variants: len(e.Variants), Text: e.Text(),
 		}
 		if c, err := e.Chat(); err == nil {

@@ -34,7 +34,8 @@ type Outline struct {
 
 // ReadOutline returns the outline of a branch. If it continues the branch of known, which
 // may be nil, only what is new is read; known does not change.
-func ReadOutline(ctx context.Context, s timeline.Store, tenant string, head timeline.Place, known *Outline) (*Outline, error) {
+func ReadOutline(ctx context.Context, s timeline.Store, tenant string, head timeline.Place,
+	known *Outline) (*Outline, error) {
 	out := &Outline{Head: head}
 	if known != nil && len(known.Kinds) > 0 {
 		passes, err := timeline.Passes(ctx, s, tenant, head, known.Head)

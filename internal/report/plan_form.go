@@ -63,7 +63,8 @@ func (p *Plan) Row(holds []timeline.Hold) PlanRow {
 
 // Detail returns a plan with its reasons; spans are its spans, or nil.
 func (p *Plan) Detail(holds []timeline.Hold, spans []Span) PlanDetail {
-	return PlanDetail{PlanRow: p.Row(holds), Blocks: p.Blocks, Inserted: p.Inserted, Spans: spans, Summary: p.Summary, Grown: p.Grown}
+	return PlanDetail{PlanRow: p.Row(holds), Blocks: p.Blocks, Inserted: p.Inserted, Spans: spans, Summary: p.Summary,
+		Grown: p.Grown}
 }
 
 // held reports whether a plan is undone: what it took out is held in view.

@@ -23,7 +23,8 @@ func PlanOf(ids []string, name string) (int, error) {
 	if i := slices.Index(ids, name); i >= 0 {
 		return i, nil
 	}
-	return 0, fmt.Errorf("no plan is called %s: there are %s; oriel show CONVERSATION --plan lists the plans", strconv.Quote(clip.To(name, 40)), strings.Join(few(ids), ", "))
+	return 0, fmt.Errorf("no plan is called %s: there are %s; oriel show CONVERSATION --plan lists the plans",
+		strconv.Quote(clip.To(name, 40)), strings.Join(few(ids), ", "))
 }
 
 // few returns the first of many names, an ellipsis and the last one.

@@ -281,12 +281,14 @@ func Spans(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 			}
 		}
 		n := len(spans) - 1
-		if n < 0 || said != "" || spans[n].Verdict != b.Verdict || spans[n].Reason != b.Reason || gone(b.Verdict) && spans[n].Last != b.ID-1 {
+		if n < 0 || said != "" || spans[n].Verdict != b.Verdict || spans[n].Reason != b.Reason ||
+			gone(b.Verdict) && spans[n].Last != b.ID-1 {
 			words := said
 			if words == "" {
 				words = e.Text()
 			}
-			spans = append(spans, Span{First: b.ID, Verdict: b.Verdict, Reason: b.Reason, Role: by, Words: Line(words, maxWords)})
+			spans = append(spans, Span{First: b.ID, Verdict: b.Verdict, Reason: b.Reason, Role: by,
+				Words: Line(words, maxWords)})
 			n++
 		}
 		spans[n].Last = b.ID

@@ -27,7 +27,8 @@ func Since(text string, now time.Time) (time.Time, error) {
 	if d, err := Age(text); err == nil {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time: give one such as today, 7d, 2026-11-01 or 2026-11-01T15:04:05Z", clip.To(text, 60))
+	return time.Time{}, fmt.Errorf("%q is not a time: give one such as today, 7d, 2026-11-01 or 2026-11-01T15:04:05Z",
+		clip.To(text, 60))
 }
 
 // Age parses an age: 90d, 12h, 2w, 1y.

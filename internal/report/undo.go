@@ -30,7 +30,9 @@ type Undo struct {
 func NewUndo(conversation string, would *oriel.Undoing) Undo {
 	return Undo{
 		Conversation: conversation, Plan: would.Plan, Newer: would.Newer(),
-		Back: timeline.RangesOf(would.Back).String(), BackIDs: append([]int64{}, would.Back...), BackTokens: would.BackTokens,
-		Leaves: timeline.RangesOf(would.Leaves).String(), LeavesIDs: append([]int64{}, would.Leaves...), LeavesTokens: would.LeavesTokens,
+		Back: timeline.RangesOf(would.Back).String(), BackIDs: append([]int64{}, would.Back...),
+		BackTokens: would.BackTokens,
+		Leaves:     timeline.RangesOf(would.Leaves).String(), LeavesIDs: append([]int64{}, would.Leaves...),
+		LeavesTokens: would.LeavesTokens,
 	}
 }

@@ -34,7 +34,8 @@ func NewestWindow(ctx context.Context, s timeline.Store, tenant string, c *timel
 		if err != nil {
 			return nil, err
 		}
-		if !here || call.side || call.managed || call.Plan == "" && call.Sent != call.Came { // fitted by a plan that was not stored
+		if !here || call.side || call.managed ||
+			call.Plan == "" && call.Sent != call.Came { // fitted by a plan that was not stored
 			return nil, nil
 		}
 		w := &Window{call: call, hidden: map[int64]bool{}}

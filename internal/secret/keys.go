@@ -163,7 +163,8 @@ func separates(r rune) bool {
 // credential.
 func credentialHeader(name string) bool {
 	name = plainName(name)
-	for _, word := range []string{"auth", "key", "token", "secret", "cookie", "password", "passwd", "credential", "jwt", "assertion", "signature"} {
+	for _, word := range []string{"auth", "key", "token", "secret", "cookie", "password", "passwd", "credential", "jwt",
+		"assertion", "signature"} {
 		if strings.Contains(name, word) {
 			return true
 		}

@@ -63,7 +63,8 @@ func (s *stripper) value(v rawjson.Value, name string, element bool) {
 		for k, member := range v.Members() {
 			switch name := k.Str(); {
 			case s.item && said[name]:
-			case credentialName(name), named && plainName(name) == "value", proof && plainName(name) == "key", plainName(name) == "keyid":
+			case credentialName(name), named && plainName(name) == "value", proof && plainName(name) == "key",
+				plainName(name) == "keyid":
 				s.credential(member)
 			default:
 				s.value(member, name, false)
@@ -96,14 +97,16 @@ func first(v rawjson.Value, names ...string) string {
 
 // said lists the members of an item that hold texts, calls and results.
 var said = map[string]bool{
-	"content": true, "text": true, "arguments": true, "input": true, "output": true, "summary": true, "encrypted_content": true,
-	"action": true, "result": true, "results": true, "code": true, "error": true,
+	"content": true, "text": true, "arguments": true, "input": true, "output": true, "summary": true,
+	"encrypted_content": true,
+	"action":            true, "result": true, "results": true, "code": true, "error": true,
 }
 
 // text looks at a string.
 func (s *stripper) text(v rawjson.Value, name string, element bool) {
 	const longest = 8 << 10 // longer ones are neither arguments nor URLs
-	if raw := v.Raw(); !element && bytes.IndexByte(raw, '\\') < 0 && !bytes.ContainsAny(raw[:min(len(raw), 2)], "{[ ") && !bytes.Contains(raw, []byte("://")) {
+	if raw := v.Raw(); !element && bytes.IndexByte(raw, '\\') < 0 &&
+		!bytes.ContainsAny(raw[:min(len(raw), 2)], "{[ ") && !bytes.Contains(raw, []byte("://")) {
 		return // words
 	}
 	text := v.Str()
@@ -250,7 +253,8 @@ func isText(v rawjson.Value) bool {
 // credentialName reports whether a member of that name holds a credential.
 func credentialName(name string) bool {
 	name = plainName(name)
-	for _, word := range []string{"authorization", "apikey", "secret", "password", "passwd", "passphrase", "credential", "bearer", "cookie",
+	for _, word := range []string{"authorization", "apikey", "secret", "password", "passwd", "passphrase", "credential",
+		"bearer", "cookie",
 		"privatekey", "accesskey", "subscriptionkey", "authkey", "connectionstring"} {
 		if strings.Contains(name, word) {
 			return true
@@ -273,13 +277,16 @@ func credentialName(name string) bool {
 
 // keyVocabulary lists words before "key" in names of what is no credential.
 var keyVocabulary = map[string]bool{
-	"promptcache": true, "cache": true, "primary": true, "foreign": true, "partition": true, "sort": true, "public": true, "idempotency": true,
-	"group": true, "object": true, "index": true, "field": true, "answer": true, "hot": true, "dedup": true, "routing": true, "row": true,
+	"promptcache": true, "cache": true, "primary": true, "foreign": true, "partition": true, "sort": true,
+	"public": true, "idempotency": true,
+	"group": true, "object": true, "index": true, "field": true, "answer": true, "hot": true, "dedup": true,
+	"routing": true, "row": true,
 }
 
 // vocabulary lists words before "token" in names of settings about a model's tokens.
 var vocabulary = map[string]bool{
-	"max": true, "min": true, "num": true, "n": true, "bos": true, "eos": true, "pad": true, "unk": true, "sep": true, "cls": true, "mask": true,
+	"max": true, "min": true, "num": true, "n": true, "bos": true, "eos": true, "pad": true, "unk": true, "sep": true,
+	"cls": true, "mask": true,
 	"stop": true, "image": true, "audio": true, "special": true, "per": true, "first": true, "last": true,
 }
 

@@ -10,7 +10,8 @@ import (
 // Dial returns dial with connections that write a body in memory as a whole. Others copy
 // it in pieces of 32 kB, each with a system call, because http.Transport gives them a reader
 // that hides the bytes.
-func Dial(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
+func Dial(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network,
+	address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
 		if tcp, ok := c.(*net.TCPConn); ok && err == nil {

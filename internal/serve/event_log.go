@@ -97,7 +97,8 @@ func (f *rotatingFile) open() error {
 	}
 	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		if err = file.Chmod(0o600); err != nil {
-			err = fmt.Errorf("%w: others may read %s, and this cannot be changed: name another file: %w", ErrEvents, f.path, err)
+			err = fmt.Errorf("%w: others may read %s, and this cannot be changed: name another file: %w", ErrEvents,
+				f.path, err)
 		}
 	}
 	if err != nil {

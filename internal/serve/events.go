@@ -50,7 +50,9 @@ func (g *Gateway) health(o *Options) (h proxy.Health) {
 	spool := call.Of(g.Engine).Spool()
 	h.CallsLost = spool.Lost
 	if n := spool.Newer; n > 0 {
-		h.CallsHeld = fmt.Sprintf("%d calls wait for the newer version of Oriel that put them into the spool: start it with the same folder", n)
+		h.CallsHeld = fmt.Sprintf(
+			"%d calls wait for the newer version of Oriel that put them into the spool: start it with the same folder",
+			n)
 	}
 	if g.events != nil {
 		h.DroppedEvents = g.events.Dropped()

@@ -49,7 +49,8 @@ func userState(system string, env func(string) string, home func() (string, erro
 	}
 	dir, err := home()
 	if err != nil {
-		return "", fmt.Errorf("no folder for calls that the history does not accept: %w: give --spool or set ORIEL_SPOOL", err)
+		return "", fmt.Errorf(
+			"no folder for calls that the history does not accept: %w: give --spool or set ORIEL_SPOOL", err)
 	}
 	return filepath.Join(dir, ".local", "state", "oriel", "spool"), nil
 }
@@ -62,5 +63,6 @@ func IsAnothers(dir string) bool {
 
 // AnothersFolder returns the error for a data folder that this user may not read.
 func AnothersFolder(dir string) error {
-	return fmt.Errorf("%s cannot be read: permission denied: it belongs to another user; --data names another folder", dir)
+	return fmt.Errorf("%s cannot be read: permission denied: it belongs to another user; --data names another folder",
+		dir)
 }

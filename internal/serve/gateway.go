@@ -109,7 +109,8 @@ func (g *Gateway) openEngine(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	config := oriel.Config{Dir: o.Place.Dir, Store: g.history, Project: o.Project, Calls: o.Calls, Events: events, Log: o.Proxy.Log}
+	config := oriel.Config{Dir: o.Place.Dir, Store: g.history, Project: o.Project, Calls: o.Calls, Events: events,
+		Log: o.Proxy.Log}
 	if config.Spool, err = o.Place.spoolFolder(o.Spool); err != nil {
 		o.Proxy.Log.Warn("calls that the history does not accept are lost", "error", err)
 	}

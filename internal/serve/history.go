@@ -26,7 +26,8 @@ func (g *Gateway) openHistory(ctx context.Context, o *Options) {
 	g.history = newReopener(ctx, where, open, o.Proxy.Log, ticker.C)
 	g.onClose(func() { g.history.Close() })
 	if broken := g.history.err(); broken != nil {
-		fmt.Fprintf(o.ErrOut, "oriel: THE HISTORY CANNOT BE OPENED, calls wait on disk until it can: %s\n", term.OneLine(broken.Error(), term.MaxError))
+		fmt.Fprintf(o.ErrOut, "oriel: THE HISTORY CANNOT BE OPENED, calls wait on disk until it can: %s\n",
+			term.OneLine(broken.Error(), term.MaxError))
 	}
 }
 

@@ -40,10 +40,13 @@ type LiveSettings struct {
 // options returns the gateway's options for settings.
 func (s *LiveSettings) options(l *settings.Loaded) (Options, error) {
 	o := Options{
-		Proxy: proxy.Options{Listen: l.Listen, OpenAI: l.Upstream.OpenAI, Anthropic: l.Upstream.Anthropic, Origins: l.Origins, Version: s.Version, Log: s.Log},
+		Proxy: proxy.Options{Listen: l.Listen, OpenAI: l.Upstream.OpenAI, Anthropic: l.Upstream.Anthropic,
+			Origins: l.Origins, Version: s.Version, Log: s.Log},
 		Calls: oriel.CallOptions{
-			Profile: l.Profile, Profiles: l.ProfileTable, Models: l.Table, Margin: l.WindowMargin(), Thresholds: l.Thresholds.Percents(), LowMark: l.LowMark,
-			KeepTools: l.KeepTools, RecallTokens: l.Recall.Tokens, RecallWait: l.Recall.Wait, RecallReach: recall.Reach(l.Recall.Scope), PlainCache: l.Upstream.PlainCache,
+			Profile: l.Profile, Profiles: l.ProfileTable, Models: l.Table, Margin: l.WindowMargin(),
+			Thresholds: l.Thresholds.Percents(), LowMark: l.LowMark,
+			KeepTools: l.KeepTools, RecallTokens: l.Recall.Tokens, RecallWait: l.Recall.Wait,
+			RecallReach: recall.Reach(l.Recall.Scope), PlainCache: l.Upstream.PlainCache,
 		},
 		Embed: l.Embed,
 		Waits: s.Waits,
@@ -128,7 +131,9 @@ func (s *LiveSettings) holdBack(l *settings.Loaded) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: no longer set: %s: put back what is missing, or restart oriel serve if that is what you want", s.Current().File, strings.Join(lost, ", "))
+	return fmt.Errorf(
+		"%s: no longer set: %s: put back what is missing, or restart oriel serve if that is what you want",
+		s.Current().File, strings.Join(lost, ", "))
 }
 
 // Current returns the settings in effect.

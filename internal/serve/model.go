@@ -38,9 +38,10 @@ func (g *Gateway) fill(ctx context.Context, model embed.Model, w Waits, log *slo
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		recall.Fill(ctx, g.history, recall.FillOptions{Model: model, Tenants: g.history.Tenants, Every: w.Fill, Settle: w.Settle, Report: func(err error) {
-			log.Warn("some of the history has no vectors", "error", term.OneLine(err.Error(), term.MaxError))
-		}})
+		recall.Fill(ctx, g.history, recall.FillOptions{Model: model, Tenants: g.history.Tenants, Every: w.Fill,
+			Settle: w.Settle, Report: func(err error) {
+				log.Warn("some of the history has no vectors", "error", term.OneLine(err.Error(), term.MaxError))
+			}})
 	}()
 	g.onClose(func() {
 		cancel()

@@ -69,7 +69,8 @@ func (q *qualityMeter) measure(ctx context.Context, e *oriel.Event) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	defer func() { recover() }() // nothing of a measurement ends the server
-	if m, err := quality.Call(ctx, q.store, cmp.Or(e.Tenant, timeline.Local), e.Conversation, e.Call, quality.Options{}); err == nil && m != nil {
+	if m, err := quality.Call(ctx, q.store, cmp.Or(e.Tenant, timeline.Local), e.Conversation, e.Call,
+		quality.Options{}); err == nil && m != nil {
 		q.metrics.Quality(m)
 	}
 }

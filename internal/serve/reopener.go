@@ -108,7 +108,8 @@ func (o *opened) stateAfterWrite() state {
 var _ timeline.Store = (*reopener)(nil)
 
 // newReopener opens the history. err reports whether that worked.
-func newReopener(ctx context.Context, path string, open func(context.Context) (timeline.Store, error), log *slog.Logger, ticks <-chan time.Time) *reopener {
+func newReopener(ctx context.Context, path string, open func(context.Context) (timeline.Store, error), log *slog.Logger,
+	ticks <-chan time.Time) *reopener {
 	r := &reopener{path: path, open: open, log: log, stopped: make(chan struct{})}
 	r.now = r.try(ctx, 0)
 	watching, stop := context.WithCancel(context.Background())
@@ -268,7 +269,8 @@ func (r *reopener) restore(ctx context.Context, o *opened, err error) (was state
 	r.mu.Unlock()
 	r.replace(next)
 	if !next.real {
-		r.log.Error("the history cannot be opened again: calls wait on disk until it can", "file", r.path, "error", r.err())
+		r.log.Error("the history cannot be opened again: calls wait on disk until it can", "file", r.path, "error",
+			r.err())
 	}
 	return was, false
 }
@@ -387,7 +389,8 @@ func (r *reopener) trouble() string {
 	defer r.mu.Unlock()
 	switch {
 	case r.broken != nil:
-		return fmt.Sprintf("the history could not be opened to the end: its calls wait on disk for the next server: %v", r.broken)
+		return fmt.Sprintf("the history could not be opened to the end: its calls wait on disk for the next server: %v",
+			r.broken)
 	case r.now.state() == fileGone:
 		return "the file of the history was deleted while it was in use, and no call came since: there is no history"
 	case r.lost > 0:

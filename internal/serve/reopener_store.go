@@ -53,7 +53,8 @@ func (r *reopener) Heads(ctx context.Context, tenant, name string) (found []time
 	return found, err
 }
 
-func (r *reopener) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
+func (r *reopener) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool,
+	visit func(*timeline.Entry) error) error {
 	var err error
 	begun := false // nothing is visited twice
 	return r.read(ctx, func(o *opened) error {
@@ -67,7 +68,8 @@ func (r *reopener) Messages(ctx context.Context, tenant string, to timeline.Plac
 	})
 }
 
-func (r *reopener) Under(ctx context.Context, tenant string, at timeline.Place, says timeline.Hash) (place timeline.Place, found bool, err error) {
+func (r *reopener) Under(ctx context.Context, tenant string, at timeline.Place,
+	says timeline.Hash) (place timeline.Place, found bool, err error) {
 	err = r.read(ctx, func(o *opened) (err error) {
 		place, found, err = o.store.Under(ctx, tenant, at, says)
 		return err
@@ -83,7 +85,8 @@ func (r *reopener) Content(ctx context.Context, tenant string, h timeline.Hash) 
 	return found, err
 }
 
-func (r *reopener) Records(ctx context.Context, tenant, conversation, kind, key string) (found []timeline.Record, err error) {
+func (r *reopener) Records(ctx context.Context, tenant, conversation, kind,
+	key string) (found []timeline.Record, err error) {
 	err = r.read(ctx, func(o *opened) (err error) {
 		found, err = o.store.Records(ctx, tenant, conversation, kind, key)
 		return err
@@ -101,7 +104,8 @@ func (r *reopener) KeepDerived(ctx context.Context, tenant, kind string, data []
 	return r.read(ctx, func(o *opened) error { return o.store.KeepDerived(ctx, tenant, kind, data) })
 }
 
-func (r *reopener) Derived(ctx context.Context, tenant, kind string, contents []timeline.Hash, visit func(timeline.Hash, []byte) error) error {
+func (r *reopener) Derived(ctx context.Context, tenant, kind string, contents []timeline.Hash,
+	visit func(timeline.Hash, []byte) error) error {
 	var err error
 	begun := false
 	return r.read(ctx, func(o *opened) error {
@@ -117,7 +121,8 @@ func (r *reopener) Derived(ctx context.Context, tenant, kind string, contents []
 
 // Claim implements timeline.Claims. A history without claims fails with
 // errors.ErrUnsupported.
-func (r *reopener) Claim(ctx context.Context, tenant, kind, owner string, contents []timeline.Hash, lease time.Duration) (mine []timeline.Hash, err error) {
+func (r *reopener) Claim(ctx context.Context, tenant, kind, owner string, contents []timeline.Hash,
+	lease time.Duration) (mine []timeline.Hash, err error) {
 	err = r.claims(ctx, func(c timeline.Claims) (err error) {
 		mine, err = c.Claim(ctx, tenant, kind, owner, contents, lease)
 		return err
@@ -146,7 +151,8 @@ func (r *reopener) KeepExtracts(ctx context.Context, tenant, kind string, extrac
 }
 
 // Extract implements timeline.Extracts.
-func (r *reopener) Extract(ctx context.Context, tenant, kind string, at timeline.Place) (found timeline.Extract, ok bool, err error) {
+func (r *reopener) Extract(ctx context.Context, tenant, kind string,
+	at timeline.Place) (found timeline.Extract, ok bool, err error) {
 	err = r.extracts(ctx, func(x timeline.Extracts) (err error) {
 		found, ok, err = x.Extract(ctx, tenant, kind, at)
 		return err
@@ -165,7 +171,8 @@ func (r *reopener) extracts(ctx context.Context, do func(timeline.Extracts) erro
 
 // Follow implements timeline.Distant. A history that is not distant fails with
 // errors.ErrUnsupported.
-func (r *reopener) Follow(ctx context.Context, tenant string, identities []timeline.Hash) (way []timeline.Place, ending []timeline.Conversation, err error) {
+func (r *reopener) Follow(ctx context.Context, tenant string,
+	identities []timeline.Hash) (way []timeline.Place, ending []timeline.Conversation, err error) {
 	err = r.distant(ctx, func(d timeline.Distant) (err error) {
 		way, ending, err = d.Follow(ctx, tenant, identities)
 		return err
@@ -183,7 +190,8 @@ func (r *reopener) Family(ctx context.Context, tenant, name string) (all []timel
 }
 
 // Holding implements timeline.Distant.
-func (r *reopener) Holding(ctx context.Context, tenant string, at timeline.Place, record timeline.Key) (names []string, err error) {
+func (r *reopener) Holding(ctx context.Context, tenant string, at timeline.Place,
+	record timeline.Key) (names []string, err error) {
 	err = r.distant(ctx, func(d timeline.Distant) (err error) {
 		names, err = d.Holding(ctx, tenant, at, record)
 		return err
@@ -192,7 +200,8 @@ func (r *reopener) Holding(ctx context.Context, tenant string, at timeline.Place
 }
 
 // Gather implements timeline.Distant.
-func (r *reopener) Gather(ctx context.Context, tenant, conversation string, w timeline.Wanted) (g *timeline.Gathered, err error) {
+func (r *reopener) Gather(ctx context.Context, tenant, conversation string,
+	w timeline.Wanted) (g *timeline.Gathered, err error) {
 	err = r.distant(ctx, func(d timeline.Distant) (err error) {
 		g, err = d.Gather(ctx, tenant, conversation, w)
 		return err
@@ -225,12 +234,14 @@ func (r *reopener) PassagesTo(ctx context.Context, tenant, kind string) (to map[
 }
 
 // KeepPassages implements timeline.Passages.
-func (r *reopener) KeepPassages(ctx context.Context, tenant, kind string, passages []timeline.Passage, to []timeline.Place) error {
+func (r *reopener) KeepPassages(ctx context.Context, tenant, kind string, passages []timeline.Passage,
+	to []timeline.Place) error {
 	return r.passages(ctx, func(p timeline.Passages) error { return p.KeepPassages(ctx, tenant, kind, passages, to) })
 }
 
 // FindPassages implements timeline.Passages.
-func (r *reopener) FindPassages(ctx context.Context, tenant, kind string, q timeline.PassageQuery, visit func(*timeline.Entry) error) error {
+func (r *reopener) FindPassages(ctx context.Context, tenant, kind string, q timeline.PassageQuery,
+	visit func(*timeline.Entry) error) error {
 	o := r.use() // not again: nothing is visited twice
 	defer r.done(o)
 	if p, ok := o.store.(timeline.Passages); ok {
@@ -259,7 +270,8 @@ func (r *reopener) Tenants(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-func (r *reopener) Delete(ctx context.Context, tenant, conversation string, expect *int64) (deleted timeline.Deleted, err error) {
+func (r *reopener) Delete(ctx context.Context, tenant, conversation string,
+	expect *int64) (deleted timeline.Deleted, err error) {
 	err = r.change(ctx, func(s timeline.Store) (err error) {
 		deleted, err = s.Delete(ctx, tenant, conversation, expect)
 		return err

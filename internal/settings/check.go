@@ -132,7 +132,8 @@ func (l *Loaded) profiles() *window.ProfileTable {
 
 // in converts the profile to package window's form.
 func (p Profile) in(name string) window.Profile {
-	return window.Profile{Name: name, Budget: p.Budget, Low: p.LowMark, Policy: p.Policy, Threshold: p.Threshold, Recall: p.Recall, Scope: p.Scope}
+	return window.Profile{Name: name, Budget: p.Budget, Low: p.LowMark, Policy: p.Policy, Threshold: p.Threshold,
+		Recall: p.Recall, Scope: p.Scope}
 }
 
 func checkListen(address string) error {
@@ -176,7 +177,8 @@ func checkMargin(share float64) error {
 
 func checkBounds(t Thresholds) error {
 	if !(t.Min >= 1 && t.Min <= t.Max && t.Max <= 100) {
-		return fmt.Errorf("invalid threshold bounds %g…%g: give percents from 1 to 100, min not above max", t.Min, t.Max)
+		return fmt.Errorf("invalid threshold bounds %g…%g: give percents from 1 to 100, min not above max", t.Min,
+			t.Max)
 	}
 	return nil
 }
@@ -220,7 +222,8 @@ func (l *Loaded) checkThresholds() error {
 		if n == -1 || n >= t.Min && n <= t.Max {
 			continue
 		}
-		l.Warnings = append(l.Warnings, l.bad(f.key, fmt.Errorf("%g%% is outside %g…%g: %g%% is used", n, t.Min, t.Max, holds)).Error())
+		l.Warnings = append(l.Warnings,
+			l.bad(f.key, fmt.Errorf("%g%% is outside %g…%g: %g%% is used", n, t.Min, t.Max, holds)).Error())
 		percent.SetFloat(instead)
 		delete(l.from, f.key)
 	}
@@ -229,7 +232,8 @@ func (l *Loaded) checkThresholds() error {
 		if p.Threshold == -1 || p.Threshold == 0 || number.Within(p.Threshold, t.Min, t.Max) {
 			continue
 		}
-		l.Warnings = append(l.Warnings, l.bad(key, fmt.Errorf("%g%% is outside %g…%g: %g%% is used", p.Threshold, t.Min, t.Max, t.All)).Error())
+		l.Warnings = append(l.Warnings,
+			l.bad(key, fmt.Errorf("%g%% is outside %g…%g: %g%% is used", p.Threshold, t.Min, t.Max, t.All)).Error())
 		p.Threshold = -1
 		l.setProfile(name, p)
 		delete(l.from, key)
@@ -274,8 +278,10 @@ func (l *Loaded) checkCondense() error {
 func (l *Loaded) readOthers() error {
 	if path := l.Condense.Prompt; path != "" {
 		text, err := l.openFile(path)
-		if err != nil && (strings.ContainsAny(path, "\n{") || strings.Contains(path, " ") && !strings.ContainsAny(path, `/\`)) {
-			err = fmt.Errorf("%q reads like instructions: write them to a file and give its path", clip.To(path, clip.Name))
+		if err != nil && (strings.ContainsAny(path, "\n{") ||
+			strings.Contains(path, " ") && !strings.ContainsAny(path, `/\`)) {
+			err = fmt.Errorf("%q reads like instructions: write them to a file and give its path",
+				clip.To(path, clip.Name))
 		}
 		if err != nil {
 			return l.bad("condense.prompt", err)
@@ -337,7 +343,8 @@ func lay(table *token.Models, name string, m Model) (*token.Models, error) {
 		}
 		return table.Merge(data)
 	}
-	e := entry{name, m.Like, m.Window, m.MaxInput, m.MaxOutput, prices{m.Input, m.Output, m.CacheRead, m.CacheWrite, m.CacheWrite1h}}
+	e := entry{name, m.Like, m.Window, m.MaxInput, m.MaxOutput, prices{m.Input, m.Output, m.CacheRead, m.CacheWrite,
+		m.CacheWrite1h}}
 	known := table.Lookup(name)
 	if m.Like != "" || !known.Known {
 		return merge(e)

@@ -37,7 +37,8 @@ var sections = sync.OnceValue(func() []section {
 	for _, f := range reflect.VisibleFields(root) {
 		if f.Type.Kind() == reflect.Struct {
 			name := f.Tag.Get("toml")
-			out = append(out, section{name: name, owner: root.Name(), here: f.Name, fields: leaves(f.Type, name+".", f.Index)})
+			out = append(out, section{name: name, owner: root.Name(), here: f.Name,
+				fields: leaves(f.Type, name+".", f.Index)})
 		}
 	}
 	return out
@@ -87,8 +88,10 @@ func leaves(t reflect.Type, prefix string, index []int) []field {
 			env = "ORIEL_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 		}
 		out = append(out, field{
-			key: key, env: env, flag: f.Tag.Get("flag"), secret: f.Tag.Get("secret") != "", restart: f.Tag.Get("restart") != "", protects: f.Tag.Get("protects") != "", server: f.Tag.Get("server") != "",
-			owner: t.Name(), name: f.Name, index: append(append([]int(nil), index...), f.Index...),
+			key: key, env: env, flag: f.Tag.Get("flag"), secret: f.Tag.Get("secret") != "",
+			restart: f.Tag.Get("restart") != "", protects: f.Tag.Get("protects") != "",
+			server: f.Tag.Get("server") != "",
+			owner:  t.Name(), name: f.Name, index: append(append([]int(nil), index...), f.Index...),
 		})
 	}
 	return out
@@ -132,7 +135,8 @@ var source string
 // docs maps Struct.Field to the field's comment.
 var docs = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
-	file, err := parser.ParseFile(token.NewFileSet(), "settings.go", source, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), "settings.go", source,
+		parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		panic(err) // this package was built from it
 	}

@@ -116,7 +116,8 @@ func (l *Loaded) warnOfReaders() {
 	}
 	for _, f := range fields() {
 		if f.secret && l.from[f.key].Kind == "file" {
-			l.Warnings = append(l.Warnings, fmt.Sprintf("%s contains %s and is readable by other users: chmod 600 %[1]s", l.File, f.key))
+			l.Warnings = append(l.Warnings,
+				fmt.Sprintf("%s contains %s and is readable by other users: chmod 600 %[1]s", l.File, f.key))
 			return
 		}
 	}
@@ -346,7 +347,8 @@ func (d *decoder) set(key toml.Key, value any) error {
 	if f != nil && len(key) == strings.Count(f.key, ".")+1 {
 		return assign(f.of(s), value)
 	}
-	if len(key) == 1 && slices.ContainsFunc(sections(), func(s section) bool { return s.name == key[0] && s.name != "" }) {
+	if len(key) == 1 &&
+		slices.ContainsFunc(sections(), func(s section) bool { return s.name == key[0] && s.name != "" }) {
 		return errTable
 	}
 	if t, ok := value.(map[string]any); ok && len(key) == 1 && len(t) > 0 {

@@ -217,8 +217,9 @@ func Default() Settings {
 		Margin:     window.DefaultMargin,
 		Upstream:   Upstream{OpenAI: proxy.DefaultOpenAI, Anthropic: proxy.DefaultAnthropic},
 		Thresholds: Thresholds{All: 100, Full: -1, Balanced: -1, Thrifty: -1, Chat: -1, Min: 5, Max: 100},
-		Recall:     Recall{Tokens: recall.DefaultBudget, Wait: 100 * time.Millisecond, Scope: string(recall.ReachConversation)},
-		Condense:   Condense{When: "behind"},
+		Recall: Recall{Tokens: recall.DefaultBudget, Wait: 100 * time.Millisecond,
+			Scope: string(recall.ReachConversation)},
+		Condense: Condense{When: "behind"},
 	}
 }
 

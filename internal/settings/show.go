@@ -45,7 +45,8 @@ func (l *Loaded) Values() []Value {
 		case []string:
 			value = append([]string{}, x...) // never nil, which is null in JSON
 		}
-		out = append(out, Value{Key: key, Value: value, Source: l.SourceOf(key), Restart: f.restart, About: f.doc(), Server: f.server, Text: write(reflect.ValueOf(value))})
+		out = append(out, Value{Key: key, Value: value, Source: l.SourceOf(key), Restart: f.restart, About: f.doc(),
+			Server: f.server, Text: write(reflect.ValueOf(value))})
 		if last := &out[len(out)-1]; f.secret {
 			last.Text = value.(string)
 		}

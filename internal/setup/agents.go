@@ -63,7 +63,8 @@ func New(agent, base string, at Place) (*Edits, []string, error) {
 			{state, []Edit{{Path: []string{"mcpServers", "oriel"}, Value: `{ "type": "http", "url": ` + mcp + ` }`}}},
 		}
 		if at.StatusLine {
-			files[0].edits = append(files[0].edits, Edit{Path: []string{"statusLine"}, Value: `{ "type": "command", "command": "oriel statusline" }`})
+			files[0].edits = append(files[0].edits,
+				Edit{Path: []string{"statusLine"}, Value: `{ "type": "command", "command": "oriel statusline" }`})
 		} else {
 			notes = append(notes, "with --statusline Claude Code shows Oriel's figures in its status line, too")
 		}
@@ -78,8 +79,10 @@ func New(agent, base string, at Place) (*Edits, []string, error) {
 		files = []file{{name, append(edits, Edit{Path: []string{"mcp_servers", "oriel", "url"}, Value: mcp})}}
 		notes = append(notes, note...)
 	case "gemini-cli":
-		files = []file{{filepath.Join(at.Home, ".gemini", "settings.json"), []Edit{{Path: []string{"mcpServers", "oriel"}, Value: `{ "httpUrl": ` + mcp + ` }`}}}}
-		notes = append(notes, "Gemini CLI can search the history of other agents; its own calls do not go through Oriel")
+		files = []file{{filepath.Join(at.Home, ".gemini", "settings.json"),
+			[]Edit{{Path: []string{"mcpServers", "oriel"}, Value: `{ "httpUrl": ` + mcp + ` }`}}}}
+		notes = append(notes,
+			"Gemini CLI can search the history of other agents; its own calls do not go through Oriel")
 	case "opencode":
 		files = []file{{openCodeFile(at), []Edit{
 			{Path: []string{"provider", "anthropic", "options", "baseURL"}, Value: v1},
@@ -105,11 +108,15 @@ func New(agent, base string, at Place) (*Edits, []string, error) {
 			continue
 		}
 		for _, e := range c.Edits {
-			if old := strings.Trim(e.Old, `"'`); e.Had && strings.HasPrefix(old, "http") && !strings.Contains(strings.Join(e.Path, " "), "oriel") {
-				notes = append(notes, fmt.Sprintf("%s was %s: start oriel serve with that as --upstream-openai or --upstream-anthropic", strings.Join(e.Path, "."), old))
+			if old := strings.Trim(e.Old, `"'`); e.Had && strings.HasPrefix(old, "http") &&
+				!strings.Contains(strings.Join(e.Path, " "), "oriel") {
+				notes = append(notes,
+					fmt.Sprintf("%s was %s: start oriel serve with that as --upstream-openai or --upstream-anthropic",
+						strings.Join(e.Path, "."), old))
 			}
 			if slices.Equal(e.Path, []string{"set-env"}) && e.Had {
-				return nil, nil, fmt.Errorf("%s has a set-env already: add ANTHROPIC_API_BASE=%s to it by hand", c.File, base)
+				return nil, nil, fmt.Errorf("%s has a set-env already: add ANTHROPIC_API_BASE=%s to it by hand", c.File,
+					base)
 			}
 		}
 		p.Changes = append(p.Changes, *c)
@@ -130,11 +137,14 @@ func codexEdits(file, v1 string) ([]Edit, []string) {
 	}
 	if name := settings.Provider; name != "" && name != "openai" {
 		if settings.Providers[name].Base == "" {
-			return nil, []string{fmt.Sprintf("Codex calls its provider %q, which has no base_url: its calls do not go through Oriel", name)}
+			return nil, []string{
+				fmt.Sprintf("Codex calls its provider %q, which has no base_url: its calls do not go through Oriel",
+					name)}
 		}
 		return []Edit{{Path: []string{"model_providers", name, "base_url"}, Value: v1}}, nil
 	}
-	return []Edit{{Path: []string{"openai_base_url"}, Value: v1}}, []string{"Codex with a ChatGPT login does not go through Oriel: log in with a key"}
+	return []Edit{{Path: []string{"openai_base_url"}, Value: v1}},
+		[]string{"Codex with a ChatGPT login does not go through Oriel: log in with a key"}
 }
 
 // openCodeFile returns the file with opencode's settings of the person.

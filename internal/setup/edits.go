@@ -60,7 +60,8 @@ func read(file string) (path, text string, existed bool, err error) {
 	path, err = filepath.EvalSymlinks(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, linked := os.Lstat(file); linked == nil {
-			return "", "", false, fmt.Errorf("%s is a link to a file that is not there: create that file, or remove the link", file)
+			return "", "", false,
+				fmt.Errorf("%s is a link to a file that is not there: create that file, or remove the link", file)
 		}
 		return file, "", false, nil
 	}
@@ -144,7 +145,8 @@ func verify(path, text string, e Edit) error {
 		return fmt.Errorf("%s cannot be changed: %w: change it by hand", path, err)
 	}
 	if got, ok, err := d.Get(e.Path); err != nil || !ok || got != e.Value {
-		return fmt.Errorf("%s cannot be changed: %s would not be read: change it by hand", path, strings.Join(e.Path, "."))
+		return fmt.Errorf("%s cannot be changed: %s would not be read: change it by hand", path,
+			strings.Join(e.Path, "."))
 	}
 	return nil
 }
@@ -155,7 +157,9 @@ func (c *Change) Diff() string { return diff(c.before, c.after) }
 // Fresh returns an error if a record has changes that were made before and not taken back.
 func (p *Edits) Fresh(record string) error {
 	if _, err := os.Stat(record); err == nil {
-		return fmt.Errorf("%s is set up already, in another way: oriel setup %s --undo takes that back, then write this", p.Agent, p.Agent)
+		return fmt.Errorf(
+			"%s is set up already, in another way: oriel setup %s --undo takes that back, then write this", p.Agent,
+			p.Agent)
 	}
 	return nil
 }
@@ -361,7 +365,9 @@ func takeOut(path, text string, e Edit) (string, error) {
 	case e.Had && same(got, e.Old):
 		return text, nil // somebody put it back, or it was never written
 	case !same(got, e.Value):
-		return "", fmt.Errorf("%s: %s is %s now, which oriel setup did not write: take it out by hand, or write %s there again", path, name, got, e.Value)
+		return "", fmt.Errorf(
+			"%s: %s is %s now, which oriel setup did not write: take it out by hand, or write %s there again", path,
+			name, got, e.Value)
 	case e.Had:
 		return d.Set(e.Path, e.Old)
 	}

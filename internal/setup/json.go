@@ -342,7 +342,8 @@ func (d *jsonDocument) Remove(path []string) (string, error) {
 		switch {
 		case len(parent.members) == 1:
 			after := d.afterComma(m.end)
-			return d.text[:parent.begin+1] + strings.TrimRight(d.text[parent.begin+1:m.begin], " \t\r\n") + strings.TrimLeft(d.text[after:parent.end-1], " \t\r\n") + d.text[parent.end-1:], nil
+			return d.text[:parent.begin+1] + strings.TrimRight(d.text[parent.begin+1:m.begin],
+				" \t\r\n") + strings.TrimLeft(d.text[after:parent.end-1], " \t\r\n") + d.text[parent.end-1:], nil
 		case i == len(parent.members)-1:
 			before := parent.members[i-1].end
 			between := d.text[before:m.begin]

@@ -60,7 +60,8 @@ func (d *tomlDocument) region(table []string) (first, end int, found bool) {
 		if open {
 			return first, i, true
 		}
-		if strings.ReplaceAll(strings.ReplaceAll(m[1], `"`, ""), " ", "") == want && !strings.HasPrefix(strings.TrimSpace(line), "[[") {
+		if strings.ReplaceAll(strings.ReplaceAll(m[1], `"`, ""), " ", "") == want &&
+			!strings.HasPrefix(strings.TrimSpace(line), "[[") {
 			open, first = true, i+1
 		}
 	}
@@ -73,7 +74,8 @@ func (d *tomlDocument) key(path []string) (line, begin, end int, found bool) {
 	if !ok {
 		return 0, 0, 0, false
 	}
-	want := regexp.MustCompile(`^\s*"?` + regexp.QuoteMeta(path[len(path)-1]) + `"?\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#]+)`)
+	want := regexp.MustCompile(`^\s*"?` + regexp.QuoteMeta(path[len(path)-1]) +
+		`"?\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#]+)`)
 	for i := first; i < last; i++ {
 		if m := want.FindStringSubmatchIndex(d.lines[i]); m != nil && !d.inside[i] {
 			return i, m[2], m[3], true
@@ -103,7 +105,8 @@ func (d *tomlDocument) Get(path []string) (string, bool, error) {
 			return "", false, fmt.Errorf("%s is not a table", strings.Join(path[:k+1], "."))
 		}
 		if _, _, header := d.region(path[:k+1]); k == len(path)-2 && !header {
-			return "", false, fmt.Errorf("%s is written in a form that is not changed here", strings.Join(path[:k+1], "."))
+			return "", false, fmt.Errorf("%s is written in a form that is not changed here",
+				strings.Join(path[:k+1], "."))
 		}
 	}
 	return "", false, nil
@@ -115,7 +118,8 @@ func (d *tomlDocument) Set(path []string, value string) (string, error) {
 	}
 	eol := lineEnd(d.text)
 	if i, begin, end, ok := d.key(path); ok {
-		return strings.Join(d.lines[:i], "") + d.lines[i][:begin] + value + d.lines[i][end:] + strings.Join(d.lines[i+1:], ""), nil
+		return strings.Join(d.lines[:i],
+			"") + d.lines[i][:begin] + value + d.lines[i][end:] + strings.Join(d.lines[i+1:], ""), nil
 	}
 	table, line := path[:len(path)-1], path[len(path)-1]+" = "+value+eol
 	first, end, ok := d.region(table)
@@ -132,14 +136,16 @@ func (d *tomlDocument) Set(path []string, value string) (string, error) {
 		at--
 	}
 	if len(table) == 0 { // comments before the first table are about that table
-		for at = end; at > first && (strings.TrimSpace(d.lines[at-1]) == "" || strings.HasPrefix(strings.TrimSpace(d.lines[at-1]), "#")); at-- {
+		for at = end; at > first && (strings.TrimSpace(d.lines[at-1]) == "" ||
+			strings.HasPrefix(strings.TrimSpace(d.lines[at-1]), "#")); at-- {
 		}
 	}
 	before := strings.Join(d.lines[:at], "")
 	if before != "" && !strings.HasSuffix(before, "\n") {
 		before += eol
 	}
-	if rest := strings.Join(d.lines[at:], ""); len(table) == 0 && at == first && rest != "" && strings.TrimSpace(d.lines[at]) != "" {
+	if rest := strings.Join(d.lines[at:], ""); len(table) == 0 && at == first && rest != "" &&
+		strings.TrimSpace(d.lines[at]) != "" {
 		return before + line + eol + rest, nil
 	}
 	return before + line + strings.Join(d.lines[at:], ""), nil

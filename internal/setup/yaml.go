@@ -32,7 +32,8 @@ func (d *yamlDocument) key(path []string) (line int, value string, found bool) {
 
 func (d *yamlDocument) Get(path []string) (string, bool, error) {
 	i, value, ok := d.key(path)
-	if ok && (value == "" || strings.HasPrefix(value, "|") || strings.HasPrefix(value, ">") || strings.Contains(value, " #")) {
+	if ok && (value == "" || strings.HasPrefix(value, "|") || strings.HasPrefix(value, ">") ||
+		strings.Contains(value, " #")) {
 		return "", false, errors.New(path[0] + " is written in a form that is not changed here")
 	}
 	if ok && i+1 < len(d.lines) && strings.HasPrefix(d.lines[i+1], " ") && strings.TrimSpace(d.lines[i+1]) != "" {

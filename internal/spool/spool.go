@@ -175,7 +175,8 @@ func (s *Spool) add(e Entry) error {
 		}
 	}
 	if s.stats.Bytes+size > s.o.MaxBytes {
-		return fmt.Errorf("%w: %d bytes wait, and %d more would be over the limit of %d", ErrFull, s.stats.Bytes, size, s.o.MaxBytes)
+		return fmt.Errorf("%w: %d bytes wait, and %d more would be over the limit of %d", ErrFull, s.stats.Bytes, size,
+			s.o.MaxBytes)
 	}
 	if fresh {
 		g, err := s.begin()
@@ -236,7 +237,8 @@ func (s *Spool) begin() (*segment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the spool: %w", err)
 	}
-	g := &segment{path: path, file: f, numbers: map[[sha256.Size]byte]int{}, contents: contents{size: int64(len(magic))}}
+	g := &segment{path: path, file: f, numbers: map[[sha256.Size]byte]int{},
+		contents: contents{size: int64(len(magic))}}
 	_, err = f.WriteAt([]byte(magic), 0)
 	if err == nil && s.o.Sync {
 		err = syncDir(s.dir)
@@ -355,7 +357,8 @@ func (s *Spool) discard(g *segment) {
 	}
 	s.stats.Bytes -= g.size
 	if err := g.remove(); err != nil {
-		s.o.Problem(fmt.Errorf("a file of the spool whose entries are done cannot be deleted, they are done again: %w", err))
+		s.o.Problem(fmt.Errorf("a file of the spool whose entries are done cannot be deleted, they are done again: %w",
+			err))
 	}
 }
 

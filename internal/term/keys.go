@@ -20,9 +20,12 @@ func Raw(in *os.File) (restore func(), err error) {
 
 // keyNames are the keys that terminals send as sequences.
 var keyNames = map[string]string{
-	"\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down", "\x1b[C": "right", "\x1bOC": "right", "\x1b[D": "left", "\x1bOD": "left",
-	"\x1b[H": "home", "\x1bOH": "home", "\x1b[1~": "home", "\x1b[F": "end", "\x1bOF": "end", "\x1b[4~": "end", "\x1b[5~": "pgup", "\x1b[6~": "pgdown",
-	"\x1b": "esc", "\r": "enter", "\n": "enter", "\x7f": "backspace", "\b": "backspace", "\x03": "ctrl+c", "\x04": "ctrl+c",
+	"\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down", "\x1b[C": "right", "\x1bOC": "right",
+	"\x1b[D": "left", "\x1bOD": "left",
+	"\x1b[H": "home", "\x1bOH": "home", "\x1b[1~": "home", "\x1b[F": "end", "\x1bOF": "end", "\x1b[4~": "end",
+	"\x1b[5~": "pgup", "\x1b[6~": "pgdown",
+	"\x1b": "esc", "\r": "enter", "\n": "enter", "\x7f": "backspace", "\b": "backspace", "\x03": "ctrl+c",
+	"\x04": "ctrl+c",
 }
 
 // ReadKeys reports each key that is typed, until report returns false. It reports ctrl+c for a

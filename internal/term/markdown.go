@@ -76,8 +76,10 @@ func inline(lines []string, s Style) []string {
 		return lines
 	}
 	paragraph := strings.Join(lines, "\n")
-	paragraph = strongWords.ReplaceAllStringFunc(paragraph, func(m string) string { return onLines("1", "22", strings.Trim(m, "*")) })
-	paragraph = inlineCode.ReplaceAllStringFunc(paragraph, func(m string) string { return onLines("36", "39", strings.Trim(m, "`")) })
+	paragraph = strongWords.ReplaceAllStringFunc(paragraph,
+		func(m string) string { return onLines("1", "22", strings.Trim(m, "*")) })
+	paragraph = inlineCode.ReplaceAllStringFunc(paragraph,
+		func(m string) string { return onLines("36", "39", strings.Trim(m, "`")) })
 	return strings.Split(paragraph, "\n")
 }
 

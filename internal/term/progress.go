@@ -72,13 +72,15 @@ func (p *Progress) line(done, total int64, took time.Duration) string {
 	rate := float64(done-min(max(p.from, 0), done)) / max(took.Seconds(), 0.001)
 	left := ""
 	if rate > 0 && took > leastRate {
-		left = ", " + (time.Duration(float64(total-done) / rate * float64(time.Second))).Round(time.Second).String() + " left"
+		left = ", " + (time.Duration(float64(total-done) / rate * float64(time.Second))).Round(time.Second).String() +
+			" left"
 	}
 	size := Bytes
 	if p.Things {
 		size = func(n int64) string { return Thousands(int(n)) }
 	}
-	return fmt.Sprintf("%s %s%s %3d%%  %s of %s, %s/s%s", p.what, full, strings.Repeat("·", width-len([]rune(full))), 100*done/total,
+	return fmt.Sprintf("%s %s%s %3d%%  %s of %s, %s/s%s", p.what, full, strings.Repeat("·", width-len([]rune(full))),
+		100*done/total,
 		size(done), size(total), size(int64(rate)), left)
 }
 

@@ -84,7 +84,8 @@ func (t *tenant) trimmed(n *namespace, r *Request, p place) *alignment {
 			strange := !named && !sums && first == 0 && a.k > 0 && r.calls(a.k, j+1) < leastLinked
 			before := end.depth - m // messages that the history has before it
 			guess := !known && a.k > first && !own(r.Messages[first:a.k])
-			much := said.much() || exact == m && m >= leastRow && said.replies >= leastReplies && said.size > 0 && summarised(a.k)
+			much := said.much() || exact == m && m >= leastRow && said.replies >= leastReplies && said.size > 0 &&
+				summarised(a.k)
 			if guess && much {
 				several = several || guessed != nil && guessed != b.of
 				guessed = b.of
@@ -128,7 +129,8 @@ func (t *tenant) stretch(r *Request, end place, j, first int, work *int) (m, exa
 // own reports whether messages consist only of what Oriel inserted.
 func own(messages []chat.Message) bool {
 	for i := range messages {
-		if len(messages[i].Parts) == 0 || slices.ContainsFunc(messages[i].Parts, func(p chat.Part) bool { return !p.Inserted() }) {
+		if len(messages[i].Parts) == 0 ||
+			slices.ContainsFunc(messages[i].Parts, func(p chat.Part) bool { return !p.Inserted() }) {
 			return false
 		}
 	}
@@ -157,6 +159,7 @@ func (t *tenant) align(r *Request, head int, a *alignment) *Thread {
 	}
 	th := b.thread(r, kind)
 	th.Again = again
-	th.Known, th.From, th.Head, th.Before, th.Identities = head+a.n, a.k, head, b.tip.up(before).identities(0), b.tip.identities(before)
+	th.Known, th.From, th.Head, th.Before, th.Identities = head+a.n, a.k, head, b.tip.up(before).identities(0),
+		b.tip.identities(before)
 	return th
 }

@@ -40,7 +40,8 @@ func (t *tenant) fetch(ctx context.Context, n *namespace, r *Request) (read map[
 	if own {
 		f = &fetching{done: make(chan struct{})}
 		t.fetches[key] = f
-		ask := &Request{Tenant: r.Tenant, Hints: r.Hints, anybody: r.anybody, Messages: r.Messages, identities: slices.Clone(r.identities[:min(len(r.identities), maxWalk)])}
+		ask := &Request{Tenant: r.Tenant, Hints: r.Hints, anybody: r.anybody, Messages: r.Messages,
+			identities: slices.Clone(r.identities[:min(len(r.identities), maxWalk)])}
 		t.index.loads.Add(1)
 		go t.load(f, key, ask, whole)
 	}
@@ -82,7 +83,8 @@ func (t *tenant) load(f *fetching, key fetchKey, ask *Request, whole bool) {
 
 // guardedLoad does the reading of load and returns panics as errors, because
 // nobody else would recover them there.
-func (b *Index) guardedLoad(ctx context.Context, r *Request, whole bool) (found []*storedConversation, names map[string]bool, err error) {
+func (b *Index) guardedLoad(ctx context.Context, r *Request,
+	whole bool) (found []*storedConversation, names map[string]bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			found, err = nil, fmt.Errorf("a panic: %v", p)

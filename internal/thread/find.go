@@ -344,7 +344,8 @@ func (t *tenant) compacted(n *namespace, r *Request, p place) *conversation {
 		t.work++
 		size := k.longest()
 		// The agent itself has said more than its helpers.
-		if (size >= long || k.continues != "") && k.compactedAt(r, p) && !k.continued && !k.sketch.Differs(&r.Sketch) && (best == nil || size > best.longest()) {
+		if (size >= long || k.continues != "") && k.compactedAt(r, p) && !k.continued && !k.sketch.Differs(&r.Sketch) &&
+			(best == nil || size > best.longest()) {
 			best = k
 		}
 	}

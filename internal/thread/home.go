@@ -112,7 +112,8 @@ func (b *Index) home(ctx context.Context, h *Homeless) (string, error) {
 			return "", err
 		}
 		var s storedConversation
-		if len(records) == 1 && s.recognise(records[0].Data) == nil && s.space == own.space && !s.sketch.Differs(&own.sketch) {
+		if len(records) == 1 && s.recognise(records[0].Data) == nil && s.space == own.space &&
+			!s.sketch.Differs(&own.sketch) {
 			return c.Name, nil
 		}
 	}

@@ -61,7 +61,8 @@ type Options struct {
 
 // NewIndex returns an index of the conversations in store.
 func NewIndex(store timeline.Store, o Options) *Index {
-	b := &Index{store: store, limit: cmp.Or(o.Messages, 1<<19), wait: cmp.Or(o.Wait, 50*time.Millisecond), suffix: o.Suffix, plans: o.Plans, taken: o.Taken, shared: o.Shared, tenants: map[string]*tenant{}}
+	b := &Index{store: store, limit: cmp.Or(o.Messages, 1<<19), wait: cmp.Or(o.Wait, 50*time.Millisecond),
+		suffix: o.Suffix, plans: o.Plans, taken: o.Taken, shared: o.Shared, tenants: map[string]*tenant{}}
 	if b.suffix == nil {
 		b.suffix = randomSuffix
 	}
@@ -277,7 +278,8 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	}
 	p = t.adopt(n, r, p)
 	th := t.find(n, r, p)
-	th.Elsewhere = t.index.shared && slices.ContainsFunc(r.Messages[heard:], func(m chat.Message) bool { return m.Role == chat.Assistant })
+	th.Elsewhere = t.index.shared &&
+		slices.ContainsFunc(r.Messages[heard:], func(m chat.Message) bool { return m.Role == chat.Assistant })
 	th.read = read[th.Conversation]
 	k := th.of
 	if r.Offline && th.Kind == New {
@@ -357,7 +359,8 @@ func (b *Index) Done(th *Thread, reply []chat.Message, id string) (identities []
 	for i := range reply {
 		m := &reply[i]
 		says := timeline.Identity(m)
-		steps[i] = step{bytes: m.Summed(), identity: says, core: core(m, says), assistant: true, model: true, thought: thought(m)}
+		steps[i] = step{bytes: m.Summed(), identity: says, core: core(m, says), assistant: true, model: true,
+			thought: thought(m)}
 		identities = append(identities, says)
 	}
 	t := b.tenant(th.Tenant)

@@ -120,7 +120,8 @@ const maxChains = 32
 
 // loadSession reads the conversations of the request's session, and the names
 // in use.
-func (b *Index) loadSession(ctx context.Context, r *Request) (found []*storedConversation, names map[string]bool, err error) {
+func (b *Index) loadSession(ctx context.Context,
+	r *Request) (found []*storedConversation, names map[string]bool, err error) {
 	all, err := b.family(ctx, r)
 	if err != nil {
 		return nil, nil, err
@@ -264,7 +265,8 @@ func (b *Index) endsIn(ctx context.Context, r *Request, head timeline.Place) (en
 // passing reads the conversations that begin like a request, whose first
 // messages have the places in way. ends reports whether one of them ends where
 // the request leaves what is stored.
-func (b *Index) passing(ctx context.Context, r *Request, all []timeline.Conversation, way []timeline.Place) (found []*storedConversation, ends bool, err error) {
+func (b *Index) passing(ctx context.Context, r *Request, all []timeline.Conversation,
+	way []timeline.Place) (found []*storedConversation, ends bool, err error) {
 	last := way[len(way)-1]
 	for _, c := range nearest(all, last) {
 		passes, err := near(&c, last) == 1, error(nil) // whatever ends on the trunk of a place passes its beginning
@@ -319,7 +321,8 @@ const listAge = 2 * time.Second
 // list was read may be missing. In a shared store, so may one that another process
 // began since; a list that was read after began is complete. The result must not be
 // modified.
-func (t *tenant) list(ctx context.Context, fresh bool, began time.Time) (all []timeline.Conversation, whole bool, err error) {
+func (t *tenant) list(ctx context.Context, fresh bool,
+	began time.Time) (all []timeline.Conversation, whole bool, err error) {
 	changed, err := t.index.store.Changed(ctx)
 	if err != nil {
 		return nil, false, err
@@ -422,7 +425,8 @@ func (b *Index) way(ctx context.Context, r *Request) (way []timeline.Place, endi
 // read reads a stored conversation.
 func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversation) (*storedConversation, error) {
 	store := timeline.NewSnapshot(b.store, tenant, c.Name, timeline.Wanted{Messages: true})
-	s := &storedConversation{conversation: conversation{name: c.Name, used: c.Updated, continues: c.Continues}, read: store}
+	s := &storedConversation{conversation: conversation{name: c.Name, used: c.Updated, continues: c.Continues},
+		read: store}
 	records, err := store.Records(ctx, tenant, c.Name, recordKind, recordKey)
 	if err != nil {
 		return nil, err
@@ -437,7 +441,8 @@ func (b *Index) read(ctx context.Context, tenant string, c *timeline.Conversatio
 		return nil, err
 	}
 	if b.plans != nil {
-		if s.marks, err = b.plans(ctx, timeline.Notes{Store: store, Tenant: tenant, Conversation: c.Name}, nil); err != nil && !errors.Is(err, plan.ErrNewer) {
+		if s.marks, err = b.plans(ctx, timeline.Notes{Store: store, Tenant: tenant, Conversation: c.Name},
+			nil); err != nil && !errors.Is(err, plan.ErrNewer) {
 			return nil, err
 		}
 	}
@@ -463,7 +468,8 @@ const maxHeads = 4
 func readPath(ctx context.Context, store timeline.Store, tenant string, to timeline.Place) (*storedPath, error) {
 	p := &storedPath{}
 	err := store.Messages(ctx, tenant, to, 1, math.MaxInt64, true, func(e *timeline.Entry) error {
-		p.steps = append(p.steps, step{identity: e.Identity, core: coreOf(e.Identity), assistant: e.Role == string(chat.Assistant), model: e.Ref != ""})
+		p.steps = append(p.steps, step{identity: e.Identity, core: coreOf(e.Identity),
+			assistant: e.Role == string(chat.Assistant), model: e.Ref != ""})
 		p.places = append(p.places, e.Place)
 		p.items = e.Format == timeline.FormatItem
 		if len(e.Variants) > 0 {

@@ -49,5 +49,6 @@ func (t *tenant) peek(n *namespace, r *Request, p place) *Thread {
 	if b == nil || !p.answered() && p.depth < len(r.Messages) {
 		return nil
 	}
-	return &Thread{Tenant: r.Tenant, Conversation: b.of.name, Kind: Continued, Stay: b.side, Known: p.depth, Identities: p.identities(0), of: b.of, branch: b, at: p}
+	return &Thread{Tenant: r.Tenant, Conversation: b.of.name, Kind: Continued, Stay: b.side, Known: p.depth,
+		Identities: p.identities(0), of: b.of, branch: b, at: p}
 }

@@ -250,7 +250,8 @@ func (b *Index) Snapshot(th *Thread) *timeline.Snapshot {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return timeline.NewSnapshot(b.store, th.Tenant, th.Conversation, timeline.Wanted{Known: th.of.known(), Plans: plan.Most})
+	return timeline.NewSnapshot(b.store, th.Tenant, th.Conversation,
+		timeline.Wanted{Known: th.of.known(), Plans: plan.Most})
 }
 
 // TakePlans adds plans that other processes have proposed and that apply to a request.
@@ -260,7 +261,8 @@ func (b *Index) TakePlans(th *Thread, plans []*plan.Plan) {
 	defer t.mu.Unlock()
 	k := th.of
 	for _, p := range plans {
-		if p.Covers < 1 || p.Covers > th.Depth() || slices.ContainsFunc(k.plans, func(m *anchor) bool { return m.ID == p.ID }) {
+		if p.Covers < 1 || p.Covers > th.Depth() ||
+			slices.ContainsFunc(k.plans, func(m *anchor) bool { return m.ID == p.ID }) {
 			continue
 		}
 		t.seq++

@@ -147,7 +147,8 @@ func (r *Request) unidentified(i int) int {
 
 // step returns message i in the form of the tree.
 func (r *Request) step(i int) step {
-	return step{bytes: r.hashes[i], identity: r.identities[i], core: r.cores[i], assistant: r.Messages[i].Role == chat.Assistant, thought: thought(&r.Messages[i]), echoed: r.echoed[i]}
+	return step{bytes: r.hashes[i], identity: r.identities[i], core: r.cores[i],
+		assistant: r.Messages[i].Role == chat.Assistant, thought: thought(&r.Messages[i]), echoed: r.echoed[i]}
 }
 
 // thought reports whether a message is reasoning alone.

@@ -37,7 +37,10 @@ func random(id string) bool {
 	if len(id) >= longID && mixed >= mixedID {
 		return true
 	}
-	words := strings.FieldsFunc(id, func(c rune) bool { return c >= utf8.RuneSelf || !letter(byte(c)) && !digit(byte(c)) })
+	words := strings.FieldsFunc(id, func(c rune) bool {
+		return c >= utf8.RuneSelf ||
+			!letter(byte(c)) && !digit(byte(c))
+	})
 	return slices.ContainsFunc(words, randomWord)
 }
 
@@ -349,7 +352,8 @@ func (told *retelling) same(r *Request, common place, own int) bool {
 		return true
 	case told.missing+own == 0 && common.depth > 0 && len(told.replies) > 0: // all but reasoning
 		return true
-	case told.dropped && told.missingSince <= maxNotes && told.lostSince == 0 && own <= maxNotes && told.said.replies >= leastReplies && told.said.size >= leastSaid:
+	case told.dropped && told.missingSince <= maxNotes && told.lostSince == 0 && own <= maxNotes &&
+		told.said.replies >= leastReplies && told.said.size >= leastSaid:
 		return true
 	case !few || told.lost > 0 || len(told.replies) == 0:
 		return false
@@ -393,7 +397,8 @@ func (t *tenant) tellRest(r *Request, told *retelling, p place) *Thread {
 	replies := slices.DeleteFunc(told.replies, func(i int) bool { return i < k+known })
 	b := t.goOn(told.branch, at, r, k+known, replies)
 	th := b.thread(r, Trimmed)
-	th.Known, th.From, th.Head, th.Before, th.Identities = head+known, k, head, b.tip.up(start.depth).identities(0), b.tip.identities(start.depth)
+	th.Known, th.From, th.Head, th.Before, th.Identities = head+known, k, head, b.tip.up(start.depth).identities(0),
+		b.tip.identities(start.depth)
 	th.Answered, th.Echoes, th.Was = true, replies, map[int]int{}
 	for depth, message := range told.was {
 		th.Was[depth] = start.depth + message - k
@@ -424,7 +429,8 @@ func (t *tenant) earlyRetold(n *namespace, r *Request, p place) bool {
 	}
 	return slices.ContainsFunc(near, func(k *conversation) bool {
 		return k.calls > 0 && slices.ContainsFunc(k.branches, func(b *branch) bool {
-			return b.tip == b.asked && b.tip.depth > p.depth && b.tip.depth <= p.depth+maxNotes && b.tip.passes(p) && !b.sketch.Differs(&r.Sketch)
+			return b.tip == b.asked && b.tip.depth > p.depth && b.tip.depth <= p.depth+maxNotes && b.tip.passes(p) &&
+				!b.sketch.Differs(&r.Sketch)
 		})
 	})
 }

@@ -58,7 +58,8 @@ type replied struct {
 
 func newTenant(b *Index, name string) *tenant {
 	return &tenant{
-		index: b, name: name, conversations: map[string]*conversation{}, spaces: map[space]*namespace{}, begins: map[timeline.Hash][]*namespace{}, sessions: map[string]*session{},
+		index: b, name: name, conversations: map[string]*conversation{}, spaces: map[space]*namespace{},
+		begins: map[timeline.Hash][]*namespace{}, sessions: map[string]*session{},
 		replies: map[string]*replied{}, fetches: map[fetchKey]*fetching{}, ended: make(chan struct{}),
 	}
 }
@@ -266,7 +267,8 @@ func (t *tenant) newName(r *Request) string {
 	s := t.session(r.Hints.Session)
 	for s.next = max(s.next, 1); ; s.next++ {
 		t.work++
-		if name := chainName(r.Hints.Session, s.next); t.conversations[name] == nil && !s.taken[name] && (t.index.taken == nil || !t.index.taken(t.name, name)) {
+		if name := chainName(r.Hints.Session, s.next); t.conversations[name] == nil && !s.taken[name] &&
+			(t.index.taken == nil || !t.index.taken(t.name, name)) {
 			return name
 		}
 	}

@@ -40,7 +40,9 @@ func avx2(out []float32, values []int8, scales []float32, q *query, t *totals) {
 }
 
 //go:noescape
-func scanVNNI(out *float32, values *int8, scales *float32, n, dimensions int, query unsafe.Pointer, sum int32, factor float32, t *totals)
+func scanVNNI(out *float32, values *int8, scales *float32, n, dimensions int, query unsafe.Pointer, sum int32,
+	factor float32, t *totals)
 
 //go:noescape
-func scanAVX2(out *float32, values *int8, scales *float32, n, dimensions int, query unsafe.Pointer, sum int32, factor float32, t *totals)
+func scanAVX2(out *float32, values *int8, scales *float32, n, dimensions int, query unsafe.Pointer, sum int32,
+	factor float32, t *totals)

@@ -109,6 +109,7 @@ func (s *scratch) moments() (mean, std float32) {
 	}
 	t, n := &s.totals, float64(s.live)
 	m := (t.sum[0] + t.sum[1] + t.sum[2] + t.sum[3]) / n
-	variance := (t.squares[0]+t.squares[1]+t.squares[2]+t.squares[3])/n - float64(m*m) // not fused, to have the same bits everywhere
+	variance := (t.squares[0]+t.squares[1]+t.squares[2]+t.squares[3])/n - float64(
+		m*m) // not fused, to have the same bits everywhere
 	return float32(m), float32(math.Sqrt(max(0, variance)))
 }

@@ -126,7 +126,8 @@ func (s *request) free(cut *plan.Plan, total int) bool {
 	if s.compacts {
 		return false
 	}
-	if !s.Cold || s.v.o.Condense != nil || s.steps > 0 || s.Budget == 0 && s.profile.Budget == 0 || s.Budget == 0 && !s.goesOn(cut) || total <= s.low() {
+	if !s.Cold || s.v.o.Condense != nil || s.steps > 0 || s.Budget == 0 && s.profile.Budget == 0 ||
+		s.Budget == 0 && !s.goesOn(cut) || total <= s.low() {
 		return false
 	}
 	if s.floor == 0 {

@@ -102,7 +102,8 @@ func (c *Condensing) use(o *window.Options, earlier *plan.Summary, s *request) {
 		o.SummaryMax = min(c.o.Max, max(o.Low/4, 64))
 		o.Condenser = condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
 			s.askedModel = true
-			return limit.Spend(ctx, &c.asks, &s.summaryTime, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
+			return limit.Spend(ctx, &c.asks, &s.summaryTime,
+				func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
 		})
 	case earlier != nil:
 		o.SummaryMax = min(2*c.o.Max, max(o.Low/4, 64))
@@ -161,7 +162,8 @@ func (e *draft) summarised() (s *plan.Summary, cost float64) {
 				return nil, 0
 			}
 			e.set(k, raw)
-			in := window.Insertion{Kind: condense.KindSummary, Into: e.depth(e.pieces[k].Index), Tokens: s.After, Text: text}
+			in := window.Insertion{Kind: condense.KindSummary, Into: e.depth(e.pieces[k].Index), Tokens: s.After,
+				Text: text}
 			for i := range e.inserted {
 				if sameInsertion(e.inserted[i], in) {
 					e.inserted[i] = in
@@ -190,7 +192,8 @@ func (c *Condensing) follow(s *request, before, fresh *plan.Plan) {
 		return
 	}
 	f := fresh.Fold
-	sum := plan.Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID, Model: s.Body.Model, Messages: len(in)}
+	sum := plan.Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID,
+		Model: s.Body.Model, Messages: len(in)}
 	count := func(text string) int { return s.counter.Text(text).Tokens }
 	tool, omit := voice.FindRecall(&s.Body.Request), s.omit
 	for i := range in {
@@ -198,7 +201,8 @@ func (c *Condensing) follow(s *request, before, fresh *plan.Plan) {
 	}
 	key := s.Thread.Tenant + "\x00" + s.Thread.Conversation
 	job := func() {
-		out, err := c.Ask(c.ctx, condense.Input{Messages: in, Previous: base, Max: c.o.Max, Count: count, Tool: tool, Omit: omit})
+		out, err := c.Ask(c.ctx, condense.Input{Messages: in, Previous: base, Max: c.o.Max, Count: count, Tool: tool,
+			Omit: omit})
 		sum.Text, sum.Cost, sum.Err = out.Text, out.Cost, err
 		if err != nil {
 			sum.Text, sum.Cost = "", costOf(err)
@@ -218,7 +222,8 @@ func (c *Condensing) Ask(ctx context.Context, in condense.Input) (condense.Outpu
 	ctx, cancel := context.WithTimeout(ctx, c.o.Wait)
 	defer cancel()
 	return condense.Run(ctx, condense.Func(func(ctx context.Context, in condense.Input) (condense.Output, error) {
-		return limit.Do(ctx, &c.asks, func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
+		return limit.Do(ctx, &c.asks,
+			func(ctx context.Context) (condense.Output, error) { return c.o.Condenser.Condense(ctx, in) })
 	}), in)
 }
 

@@ -95,7 +95,8 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	budget := min(e.budget, total-1)
 	o := window.Options{
 		Model: e.Body.Model, Models: e.v.o.Models,
-		Window: e.model.WindowFor(e.Betas...), Budget: budget, Low: min(low, budget), Profile: e.Profile, Profiles: e.v.o.Profiles, Policy: e.profile.Policy, KeepTools: e.v.o.KeepTools, Mode: mode, Now: e.Now,
+		Window: e.model.WindowFor(e.Betas...), Budget: budget, Low: min(low, budget), Profile: e.Profile,
+		Profiles: e.v.o.Profiles, Policy: e.profile.Policy, KeepTools: e.v.o.KeepTools, Mode: mode, Now: e.Now,
 	}
 	if o.Policy == "relevance" {
 		o.Query = e.latest()
@@ -159,7 +160,8 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	e.plan, e.changed = v.Plan, true
 	e.plan.Summary.Cost, e.reused = e.plan.Summary.Cost+cost, cost
 	e.plan.Budget, e.plan.Grown = e.budget, e.grown
-	for e.first = 0; e.first < min(len(sent), len(e.pieces)) && sent[e.first].Index == e.pieces[e.first].Index && sameBytes(sent[e.first].Raw, e.pieces[e.first].Raw); e.first++ {
+	for e.first = 0; e.first < min(len(sent), len(e.pieces)) && sent[e.first].Index == e.pieces[e.first].Index &&
+		sameBytes(sent[e.first].Raw, e.pieces[e.first].Raw); e.first++ {
 	}
 	e.forget()
 	e.unbind(e.first)
@@ -325,7 +327,9 @@ func (e *draft) forget() {
 		if !sent {
 			continue
 		}
-		if in.Kind != "recall" || slices.ContainsFunc(e.message(e.pieces[k]).Parts, func(p chat.Part) bool { return p.Text.String() == in.Text }) {
+		if in.Kind != "recall" ||
+			slices.ContainsFunc(e.message(e.pieces[k]).Parts,
+				func(p chat.Part) bool { return p.Text.String() == in.Text }) {
 			kept = append(kept, in)
 			e.passages = append(e.passages, passagesIn(&in)...)
 		}
@@ -364,7 +368,8 @@ func (e *draft) finish(total int) *plan.Plan {
 	if e.steps > 0 {
 		id += "r"
 	}
-	c := &plan.Plan{ID: id, For: audience(e.model.ID, e.Body.Format), ThinkingStripped: e.binds(), Budget: e.wanted, Replaced: map[int][]byte{}, Recalled: e.passages, Reused: e.reused}
+	c := &plan.Plan{ID: id, For: audience(e.model.ID, e.Body.Format), ThinkingStripped: e.binds(), Budget: e.wanted,
+		Replaced: map[int][]byte{}, Recalled: e.passages, Reused: e.reused}
 	if c.ClientOwn = map[timeline.Hash][]byte{}; e.before != nil {
 		maps.Copy(c.ClientOwn, e.before.ClientOwn)
 	}

@@ -77,9 +77,10 @@ func (e *draft) earlierStanding(ctx context.Context, project string, most int) s
 	if e.v.o.Standing == nil || most < leastRecall {
 		return ""
 	}
-	said, err := limit.Spend(ctx, &e.v.recalls, &e.request.recallTime, func(ctx context.Context) ([]recall.Directive, error) {
-		return e.v.o.Standing(ctx, e.Thread.Tenant, project)
-	})
+	said, err := limit.Spend(ctx, &e.v.recalls, &e.request.recallTime,
+		func(ctx context.Context) ([]recall.Directive, error) {
+			return e.v.o.Standing(ctx, e.Thread.Tenant, project)
+		})
 	if err != nil {
 		if !expected(err) {
 			e.failed = fmt.Errorf("recall: %w", err)
@@ -111,15 +112,18 @@ func (e *draft) begins() bool {
 }
 
 // findEarlier searches the conversations of a project, in at most room of the model's tokens.
-func (e *draft) findEarlier(ctx context.Context, project, query string, room int) (text string, passages []recall.Passage) {
+func (e *draft) findEarlier(ctx context.Context, project, query string,
+	room int) (text string, passages []recall.Passage) {
 	if room < leastRecall || !recall.Asks(query) {
 		return "", nil
 	}
 	frame := voice.EarlierTitle + recallEnd
 	framed := e.counter.Text(frame).Tokens
-	found := e.search(ctx, recall.Where{Tenant: e.Thread.Tenant, Project: project, Reach: recall.ReachProject}, query, recall.RecallOptions{
-		Budget: (room - framed - 8) * asRecall().Text(frame).Tokens / framed, Now: e.Now, Whole: true, Directives: -1,
-	})
+	found := e.search(ctx, recall.Where{Tenant: e.Thread.Tenant, Project: project, Reach: recall.ReachProject}, query,
+		recall.RecallOptions{
+			Budget: (room - framed - 8) * asRecall().Text(frame).Tokens / framed, Now: e.Now, Whole: true,
+			Directives: -1,
+		})
 	if found == nil || !aboutProject(found.Passages) {
 		return "", nil
 	}
@@ -170,5 +174,6 @@ func earlierText(passages []recall.Passage) string {
 
 // onlyAdds reports whether a plan leaves nothing out.
 func onlyAdds(p *plan.Plan) bool {
-	return len(p.Dropped) == 0 && len(p.Blocks) == 0 && slices.ContainsFunc(p.Inserted, func(in window.Insertion) bool { return in.Kind == "recall" })
+	return len(p.Dropped) == 0 && len(p.Blocks) == 0 &&
+		slices.ContainsFunc(p.Inserted, func(in window.Insertion) bool { return in.Kind == "recall" })
 }

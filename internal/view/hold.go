@@ -47,7 +47,8 @@ func (s *request) missing(cut *plan.Plan) []int {
 // bringBack returns a draft that shows the pins which a cut hides, with their
 // depths and what leaves for them. It returns e itself if there are none, or
 // no room for them, which is tried once.
-func (s *request) bringBack(ctx context.Context, cut *plan.Plan, e *draft) (with *draft, back, left []int, refused error) {
+func (s *request) bringBack(ctx context.Context, cut *plan.Plan,
+	e *draft) (with *draft, back, left []int, refused error) {
 	missing := s.missing(cut)
 	if len(missing) == 0 || cut.Refuses(s.Pins) {
 		return e, nil, nil, nil
@@ -99,7 +100,8 @@ func (s *request) restore(ctx context.Context, cut *plan.Plan, missing []int) (e
 		}
 	}
 	for d, b := range blocks { // earlier decisions that still apply
-		if _, again := e.blocks[d]; !again && (b.Verdict == window.Mask || b.Verdict == window.Trim) && !back[d] || cut.Dropped.Has(d) && e.blocks[d].Verdict != "" {
+		if _, again := e.blocks[d]; !again && (b.Verdict == window.Mask || b.Verdict == window.Trim) && !back[d] ||
+			cut.Dropped.Has(d) && e.blocks[d].Verdict != "" {
 			e.blocks[d] = b
 		}
 	}

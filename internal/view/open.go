@@ -36,7 +36,8 @@ func (v *Viewer) Fit(ctx context.Context, in *Input) (*Result, error) {
 	}
 	o := window.Options{
 		Model: in.Body.Model, Models: v.o.Models,
-		Budget: s.budget, Low: s.low(), Profile: in.Profile, Profiles: v.o.Profiles, Policy: s.profile.Policy, KeepTools: v.o.KeepTools, Now: in.Now,
+		Budget: s.budget, Low: s.low(), Profile: in.Profile, Profiles: v.o.Profiles, Policy: s.profile.Policy,
+		KeepTools: v.o.KeepTools, Now: in.Now,
 	}
 	if o.Policy == "condense" {
 		o.Wish, o.Budget = s.budget, s.hard

@@ -93,7 +93,8 @@ func (e *draft) recallHidden(ctx context.Context, total int) (added, newest bool
 // nothing: programs put rules and documents behind a question, in which it drowns.
 func opening(words string) string {
 	first, _, _ := strings.Cut(words, "\n\n")
-	if first = strings.TrimSpace(first); len(words) < longWords || len(first) > len(words)/4 || !recall.Questions(first) {
+	if first = strings.TrimSpace(first); len(words) < longWords || len(first) > len(words)/4 ||
+		!recall.Questions(first) {
 		return ""
 	}
 	return first
@@ -108,7 +109,8 @@ const longWords = 1000
 // and the next ones. total is the size of the view.
 func (e *draft) makeRoom(ctx context.Context, total int) *draft {
 	usual := e.usualRoom()
-	if e.budget-total >= usual || !e.lacks() || e.quiet || e.v.o.Recall == nil || e.v.o.Condense != nil || e.Thread.Stay {
+	if e.budget-total >= usual || !e.lacks() || e.quiet || e.v.o.Recall == nil || e.v.o.Condense != nil ||
+		e.Thread.Stay {
 		return e // a model's summary is not paid for to be thrown away
 	}
 	k := e.newPrompt()
@@ -116,7 +118,8 @@ func (e *draft) makeRoom(ctx context.Context, total int) *draft {
 		return e
 	}
 	// What people say in passing seldom brings anything; what they tell an agent to do does.
-	if query := asksIn(e.message(e.pieces[k])); !recall.Asks(query) || !recall.Questions(query) && len(e.Body.Tools) == 0 {
+	if query := asksIn(e.message(e.pieces[k])); !recall.Asks(query) ||
+		!recall.Questions(query) && len(e.Body.Tools) == 0 {
 		return e
 	}
 	smaller := e.clone()
@@ -150,7 +153,10 @@ func (e *draft) crumbs(ctx context.Context, query string, found []recall.Passage
 			continue
 		}
 		wanted += all[i].Tokens
-		if slices.ContainsFunc(found, func(p recall.Passage) bool { return p.Block == all[i].Block && p.Part == all[i].Part }) {
+		if slices.ContainsFunc(found, func(p recall.Passage) bool {
+			return p.Block == all[i].Block &&
+				p.Part == all[i].Part
+		}) {
 			fits += all[i].Tokens
 		}
 	}
@@ -208,7 +214,8 @@ func (e *draft) bring(into int, texts []string, found []recall.Passage, total, r
 	e.set(into, raw)
 	e.request.recalled += after - total
 	for i, text := range texts {
-		in := window.Insertion{Kind: "recall", Into: e.depth(e.pieces[into].Index), Tokens: e.counter.Text(text).Tokens, Text: text}
+		in := window.Insertion{Kind: "recall", Into: e.depth(e.pieces[into].Index), Tokens: e.counter.Text(text).Tokens,
+			Text: text}
 		if i == len(texts)-1 {
 			in.Block, in.Parts = namesOf(found)
 		}
@@ -343,7 +350,8 @@ func clip(s string, n int) string {
 func (e *draft) marker() int {
 	at := e.byDepth()
 	for _, in := range e.inserted {
-		if k, sent := at[in.Into]; sent && k >= e.first && in.Kind != "recall" && isPlainPrompt(e.message(e.pieces[k])) {
+		if k, sent := at[in.Into]; sent && k >= e.first && in.Kind != "recall" &&
+			isPlainPrompt(e.message(e.pieces[k])) {
 			return k
 		}
 	}
@@ -376,7 +384,8 @@ func recallTitle(passages []recall.Passage) string {
 // its time is over, the conversation is not stored yet or was deleted
 // meanwhile, or the program ends.
 func expected(err error) bool {
-	for _, e := range []error{context.DeadlineExceeded, context.Canceled, timeline.ErrNoConversation, timeline.ErrNoPlace, recall.ErrClosed} {
+	for _, e := range []error{context.DeadlineExceeded, context.Canceled, timeline.ErrNoConversation,
+		timeline.ErrNoPlace, recall.ErrClosed} {
 		if errors.Is(err, e) {
 			return true
 		}

@@ -18,7 +18,8 @@ import (
 // find searches the history for what is relevant to a query, in at most room
 // of the model's tokens. spoken reports that the query is a person's newest words, not what
 // an agent works on.
-func (e *draft) find(ctx context.Context, query string, room int, spoken bool) (text string, passages []recall.Passage) {
+func (e *draft) find(ctx context.Context, query string, room int,
+	spoken bool) (text string, passages []recall.Passage) {
 	if e.v.o.Recall == nil || room < leastRecall || spoken && !recall.Asks(query) || e.Thread.Stay {
 		return "", nil // a side call does not continue the main branch
 	}
@@ -34,7 +35,8 @@ func (e *draft) find(ctx context.Context, query string, room int, spoken bool) (
 	}
 	const frame = voice.RecalledToolTitle + recallEnd
 	framed := e.counter.Text(frame).Tokens
-	where, named := recall.Where{Tenant: e.Thread.Tenant, Conversation: e.Thread.Conversation, At: e.Thread.Past}, e.here
+	where, named := recall.Where{Tenant: e.Thread.Tenant, Conversation: e.Thread.Conversation, At: e.Thread.Past},
+		e.here
 	if e.Thread.Kind == thread.Compacted { // it is not stored yet, and all that it lacks is there
 		where.Conversation, where.At = e.Thread.Continues, timeline.Place{}
 		named = func(block string) string { return blockOf(e.Thread.Continues, block) }
@@ -80,9 +82,10 @@ func (e *draft) search(ctx context.Context, where recall.Where, query string, o 
 	if e.request.recallBegan.IsZero() {
 		e.request.recallBegan = time.Now()
 	}
-	found, err := limit.Spend(ctx, &e.v.recalls, &e.request.recallTime, func(ctx context.Context) (*recall.Result, error) {
-		return e.v.o.Recall.Recall(ctx, where, query, o)
-	})
+	found, err := limit.Spend(ctx, &e.v.recalls, &e.request.recallTime,
+		func(ctx context.Context) (*recall.Result, error) {
+			return e.v.o.Recall.Recall(ctx, where, query, o)
+		})
 	if err != nil {
 		if !expected(err) {
 			e.failed = fmt.Errorf("recall: %w", err)

@@ -158,5 +158,8 @@ func (q *quoted) text() string {
 
 // alreadyInserted reports whether an earlier recall inserted this text.
 func (e *draft) alreadyInserted(text string) bool {
-	return slices.ContainsFunc(e.inserted, func(in window.Insertion) bool { return in.Kind == "recall" && strings.Contains(in.Text, text) })
+	return slices.ContainsFunc(e.inserted, func(in window.Insertion) bool {
+		return in.Kind == "recall" &&
+			strings.Contains(in.Text, text)
+	})
 }

@@ -57,7 +57,8 @@ type request struct {
 }
 
 func (v *Viewer) newRequest(in *Input) (*request, error) {
-	s := &request{Input: in, v: v, parsed: map[*byte]*readMessage{}, recallWait: v.o.RecallWait, recallTime: limit.Time{Left: v.o.RecallWait}}
+	s := &request{Input: in, v: v, parsed: map[*byte]*readMessage{}, recallWait: v.o.RecallWait,
+		recallTime: limit.Time{Left: v.o.RecallWait}}
 	if v.o.Condense != nil {
 		s.summaryTime.Left = v.o.Condense.o.Wait
 	}
@@ -89,7 +90,8 @@ func (v *Viewer) scale(in *Input) token.Scale {
 
 // asked returns the model with a window, as the key for learnt limits.
 func (in *Input) asked(window int) token.Asked {
-	return token.Asked{Tenant: in.Thread.Tenant, Conversation: in.Thread.Conversation, Model: in.Body.Model, Window: window}
+	return token.Asked{Tenant: in.Thread.Tenant, Conversation: in.Thread.Conversation, Model: in.Body.Model,
+		Window: window}
 }
 
 // audience returns the name of the model and format that a cut applies to: its bytes are
@@ -144,7 +146,8 @@ func (s *request) read(p wire.Piece) *readMessage {
 
 // count counts the request with these messages.
 func (s *request) count(pieces []wire.Piece) token.Breakdown {
-	if len(pieces) == len(s.Body.Messages) && !slices.ContainsFunc(pieces, func(p wire.Piece) bool { return p.Raw != nil }) {
+	if len(pieces) == len(s.Body.Messages) &&
+		!slices.ContainsFunc(pieces, func(p wire.Piece) bool { return p.Raw != nil }) {
 		return s.before
 	}
 	return s.counter.Sum(s.sizesOf(pieces))
@@ -172,7 +175,8 @@ func (s *request) weight(p wire.Piece) int { return s.counter.Tokens(s.sizeOf(p)
 
 // counted returns the request with these messages, for package window.
 func (s *request) counted(pieces []wire.Piece) *window.Request {
-	r := &window.Request{Request: s.Body.Request, Format: s.Body.Format, Rules: s.Body.Rules(), Counter: s.counter, Sizes: s.sizesOf(pieces)}
+	r := &window.Request{Request: s.Body.Request, Format: s.Body.Format, Rules: s.Body.Rules(), Counter: s.counter,
+		Sizes: s.sizesOf(pieces)}
 	r.Messages = make([]chat.Message, len(pieces))
 	for i, p := range pieces {
 		r.Messages[i] = *s.message(p)

@@ -44,7 +44,8 @@ func (v *Viewer) Show(ctx context.Context, in *Input) (*Result, error) {
 			s.steps++
 		}
 		if first != nil {
-			r.Folded, r.Cleared, r.Restored, r.Left, r.Refused = first.Folded, first.Cleared || r.Cleared, first.Restored, first.Left, first.Refused
+			r.Folded, r.Cleared, r.Restored, r.Left, r.Refused = first.Folded, first.Cleared ||
+				r.Cleared, first.Restored, first.Left, first.Refused
 			if r.Grown == nil { // it was needed for the first step
 				r.Budget, r.Grown = first.Budget, first.Grown
 			}
@@ -126,7 +127,9 @@ func (s *request) show(ctx context.Context, cut *plan.Plan) (r *Result, fresh *p
 	if cut == nil && !e.changed {
 		return s.leave(), nil, nil
 	}
-	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: action(cut), Cut: cut, Room: s.room(), Budget: s.budget, Grown: s.grown, Recalled: s.recalled, Restored: back, Left: left, Refused: refused, Failed: s.failed, Asked: s.askedModel, Unused: s.unused}
+	r = &Result{Before: s.before.Total, After: total.Total, Local: total.Local, Action: action(cut), Cut: cut,
+		Room: s.room(), Budget: s.budget, Grown: s.grown, Recalled: s.recalled, Restored: back, Left: left,
+		Refused: refused, Failed: s.failed, Asked: s.askedModel, Unused: s.unused}
 	r.again = e.again
 	if e.changed {
 		fresh = e.finish(total.Total)
@@ -175,7 +178,9 @@ func (s *request) managed() bool {
 }
 
 func (s *request) leave() *Result {
-	r := &Result{Body: s.steady(s.Body.Data()), Before: s.before.Total, After: s.before.Total, Local: s.before.Local, Action: "none", Room: s.room(), Budget: s.budget, Grown: s.grown, Asked: s.askedModel, Unused: s.unused, request: s, pieces: s.Body.Whole()}
+	r := &Result{Body: s.steady(s.Body.Data()), Before: s.before.Total, After: s.before.Total, Local: s.before.Local,
+		Action: "none", Room: s.room(), Budget: s.budget, Grown: s.grown, Asked: s.askedModel, Unused: s.unused,
+		request: s, pieces: s.Body.Whole()}
 	r.Changed = s.changed(r.Body)
 	if s.managed() {
 		r.Why = fmt.Sprintf("the request has %s: its provider manages the window", s.Body.Managed)

@@ -27,7 +27,8 @@ const ToolServer = "oriel"
 
 // ownTool matches a tool's name as agents send it: with the server's name before it, and a
 // short prefix before that. Such a name is short and plain, so that it can stand in a text.
-var ownTool = regexp.MustCompile(`^(?:[\w./:-]{0,31}[^A-Za-z0-9])?` + ToolServer + `(?:_+|[./:-])(recall|read|list_conversations|directives|change_directive|pin|unpin|undo)$`)
+var ownTool = regexp.MustCompile(`^(?:[\w./:-]{0,31}[^A-Za-z0-9])?` + ToolServer +
+	`(?:_+|[./:-])(recall|read|list_conversations|directives|change_directive|pin|unpin|undo)$`)
 
 // OwnTool returns which of Oriel's tools a name stands for, as in "mcp__oriel__recall" or
 // "oriel_recall"; "" for the tools of others.
@@ -76,20 +77,24 @@ func within(namespace []byte, tool string) bool {
 		Type  string
 		Tools []struct{ Name string }
 	}
-	return json.Unmarshal(namespace, &n) == nil && n.Type == "namespace" && slices.ContainsFunc(n.Tools, func(t struct{ Name string }) bool { return t.Name == tool })
+	return json.Unmarshal(namespace, &n) == nil && n.Type == "namespace" &&
+		slices.ContainsFunc(n.Tools, func(t struct{ Name string }) bool { return t.Name == tool })
 }
 
 // namedStub, namedMissing and namedDigest match the parts of a stub, a marker and the first
 // line of a digest that name a tool.
 var (
 	namedStub    = regexp.MustCompile(regexp.QuoteMeta(stubRun+stubLook) + `[\w./:-]+ if you need it\.\]`)
-	namedMissing = regexp.MustCompile(regexp.QuoteMeta(missingLook) + `[\w./:-]+, or run a tool again, for what you need of them\.\]`)
-	namedDigest  = regexp.MustCompile(`(` + regexp.QuoteMeta(Condensed) + `(?:digest|summary)` + CondensedOf + `\d+` + CondensedOne + `s?)` + CondensedLook + `[\w./:-]+` + CondensedEnd)
+	namedMissing = regexp.MustCompile(regexp.QuoteMeta(missingLook) +
+		`[\w./:-]+, or run a tool again, for what you need of them\.\]`)
+	namedDigest = regexp.MustCompile(`(` + regexp.QuoteMeta(Condensed) + `(?:digest|summary)` + CondensedOf + `\d+` +
+		CondensedOne + `s?)` + CondensedLook + `[\w./:-]+` + CondensedEnd)
 )
 
 // ToolRune reports whether names of tools that are put into a text may have a character.
 func ToolRune(r rune) bool {
-	return r == '_' || r == '.' || r == '/' || r == ':' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	return r == '_' || r == '.' || r == '/' || r == ':' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' ||
+		'A' <= r && r <= 'Z'
 }
 
 // WithoutTool returns a text, or the JSON of a message, without the name of Oriel's tool in its
@@ -100,7 +105,8 @@ func WithoutTool(raw []byte) []byte {
 		raw = namedStub.ReplaceAllLiteral(raw, []byte(stubRun+" if you need it.]"))
 	}
 	if bytes.Contains(raw, []byte(missingLook)) {
-		raw = namedMissing.ReplaceAllLiteral(raw, []byte(missingAsk+", or run a tool again, for what you need of them.]"))
+		raw = namedMissing.ReplaceAllLiteral(raw,
+			[]byte(missingAsk+", or run a tool again, for what you need of them.]"))
 		raw = namedDigest.ReplaceAll(raw, []byte("${1}"+CondensedEnd))
 	}
 	return raw

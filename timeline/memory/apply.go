@@ -79,7 +79,8 @@ func (w *change) plan(number int64) error {
 		w.conv.Created = w.when(w.Began)
 	}
 	if w.Expect != nil && *w.Expect != w.conv.Revision {
-		return fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, w.Conversation, w.conv.Revision, *w.Expect)
+		return fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, w.Conversation, w.conv.Revision,
+			*w.Expect)
 	}
 	if !w.ExpectCreated.IsZero() && (w.isNew || !timeline.Micro(w.ExpectCreated).Equal(w.conv.Created)) {
 		return fmt.Errorf("%w: %q was begun again", timeline.ErrChanged, w.Conversation)
@@ -356,5 +357,6 @@ func (t *tenant) unrefer(h timeline.Hash) (gone bool, size int64) {
 // chainUnder returns the chain hash of m after a message whose chain hash is
 // before.
 func (m *message) chainUnder(before timeline.Hash) timeline.Hash {
-	return timeline.Chain(before, &timeline.Message{Identity: m.identity, Format: m.format, Role: m.role, Time: m.time, Ref: m.ref}, m.content)
+	return timeline.Chain(before, &timeline.Message{Identity: m.identity, Format: m.format, Role: m.role, Time: m.time,
+		Ref: m.ref}, m.content)
 }

@@ -28,7 +28,8 @@ func (s *Store) Delete(ctx context.Context, tenant, conversation string, expect 
 		return gone, err
 	}
 	if expect != nil && *expect != c.Revision {
-		return gone, fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, conversation, c.Revision, *expect)
+		return gone, fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, conversation, c.Revision,
+			*expect)
 	}
 	release := func(hashes ...timeline.Hash) {
 		for _, h := range hashes {

@@ -57,7 +57,8 @@ func (s *Store) KeepDerived(ctx context.Context, tenant, kind string, data []tim
 }
 
 // Derived implements timeline.Store.
-func (s *Store) Derived(ctx context.Context, tenant, kind string, contents []timeline.Hash, visit func(timeline.Hash, []byte) error) error {
+func (s *Store) Derived(ctx context.Context, tenant, kind string, contents []timeline.Hash,
+	visit func(timeline.Hash, []byte) error) error {
 	t, err := s.read(ctx, tenant)
 	if err != nil {
 		return err

@@ -218,7 +218,8 @@ func (s *Store) Heads(ctx context.Context, tenant, name string) ([]timeline.Plac
 }
 
 // Under implements timeline.Store.
-func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place, identity timeline.Hash) (timeline.Place, bool, error) {
+func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place,
+	identity timeline.Hash) (timeline.Place, bool, error) {
 	t, err := s.read(ctx, tenant)
 	if err != nil {
 		return timeline.Place{}, false, err

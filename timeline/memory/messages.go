@@ -16,7 +16,8 @@ const chunk = 256
 type span struct{ trunk, first, last int64 }
 
 // Messages implements timeline.Store.
-func (s *Store) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
+func (s *Store) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool,
+	visit func(*timeline.Entry) error) error {
 	way, err := s.way(ctx, tenant, to, max(first, 1), min(last, to.Depth))
 	if err != nil {
 		return err
@@ -65,7 +66,8 @@ func (s *Store) way(ctx context.Context, tenant string, to timeline.Place, first
 
 // entries appends the messages of a span to buffer. It returns ErrNoPlace if they
 // were deleted in the meantime.
-func (s *Store) entries(ctx context.Context, tenant string, p span, hashes bool, buffer []timeline.Entry) ([]timeline.Entry, error) {
+func (s *Store) entries(ctx context.Context, tenant string, p span, hashes bool,
+	buffer []timeline.Entry) ([]timeline.Entry, error) {
 	t, err := s.read(ctx, tenant)
 	if err != nil {
 		return nil, err

@@ -37,13 +37,15 @@ type verifier struct {
 }
 
 func (v *verifier) problem(conversation string, at timeline.Place, format string, args ...any) {
-	v.report(timeline.Problem{Tenant: v.name, Conversation: conversation, Place: at, What: fmt.Sprintf(format, args...)})
+	v.report(timeline.Problem{Tenant: v.name, Conversation: conversation, Place: at,
+		What: fmt.Sprintf(format, args...)})
 }
 
 func (v *verifier) trunks() {
 	for number, k := range v.t.trunks {
 		if len(k.messages) == 0 || number != k.number {
-			v.problem("", k.tip(), "trunk %d with %d messages is stored as number %d", k.number, len(k.messages), number)
+			v.problem("", k.tip(), "trunk %d with %d messages is stored as number %d", k.number, len(k.messages),
+				number)
 			continue
 		}
 		if !v.t.has(k.origin) || k.origin.Trunk >= number {
@@ -151,10 +153,12 @@ func (v *verifier) contents() {
 	}
 	t := v.t
 	if t.messages != v.messages || t.variants != v.variants || t.records != v.records || t.bytes != v.bytes {
-		v.problem("", timeline.Place{}, "the totals are %d messages, %d variants, %d records, %d bytes; counted %d, %d, %d, %d",
+		v.problem("", timeline.Place{},
+			"the totals are %d messages, %d variants, %d records, %d bytes; counted %d, %d, %d, %d",
 			t.messages, t.variants, t.records, t.bytes, v.messages, v.variants, v.records, v.bytes)
 	}
 	if t.derived != v.derived || t.derivedBytes != v.derivedBytes {
-		v.problem("", timeline.Place{}, "the totals are %d derived data of %d bytes; counted %d of %d", t.derived, t.derivedBytes, v.derived, v.derivedBytes)
+		v.problem("", timeline.Place{}, "the totals are %d derived data of %d bytes; counted %d of %d", t.derived,
+			t.derivedBytes, v.derived, v.derivedBytes)
 	}
 }

@@ -53,7 +53,8 @@ type prepared struct {
 }
 
 func prepare(c *timeline.Change, tenant string, id int64) *prepared {
-	p := &prepared{Change: c, tenant: tenant, tenantID: id, forms: make([]timeline.Hash, len(c.Messages)), given: map[timeline.Hash][]byte{}}
+	p := &prepared{Change: c, tenant: tenant, tenantID: id, forms: make([]timeline.Hash, len(c.Messages)),
+		given: map[timeline.Hash][]byte{}}
 	give := func(raw []byte) timeline.Hash {
 		h := timeline.HashOf(raw)
 		if _, again := p.given[h]; !again {
@@ -121,7 +122,8 @@ func (w *change) apply(ctx context.Context) error {
 	if err := w.plan(ctx); err != nil {
 		return err
 	}
-	for _, step := range []func() error{w.writeForms, w.writeMessages, w.writeConversation, w.writeUse, w.writeRecords, w.writeContents} {
+	for _, step := range []func() error{w.writeForms, w.writeMessages, w.writeConversation, w.writeUse, w.writeRecords,
+		w.writeContents} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -169,7 +171,8 @@ func (w *change) load(ctx context.Context) error {
 // plan checks the change against what was read, and finds what is to be written.
 func (w *change) plan(ctx context.Context) error {
 	if w.Expect != nil && *w.Expect != w.conv.Revision {
-		return fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, w.Conversation, w.conv.Revision, *w.Expect)
+		return fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, w.Conversation, w.conv.Revision,
+			*w.Expect)
 	}
 	if !w.ExpectCreated.IsZero() && (w.isNew || !timeline.Micro(w.ExpectCreated).Equal(w.conv.Created)) {
 		return fmt.Errorf("%w: %q was begun again", timeline.ErrChanged, w.Conversation)
@@ -247,11 +250,13 @@ func (w *change) writeConversation() error {
 	if w.isNew {
 		w.batch.Queue(`INSERT INTO conversation (tenant, id, name, trunk, depth, revision, created, updated, project, continues, hash)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-			w.tenantID, w.id, c.Name, c.Head.Trunk, c.Head.Depth, c.Revision, c.Created.UnixMicro(), c.Updated.UnixMicro(), c.Project, c.Continues, hash)
+			w.tenantID, w.id, c.Name, c.Head.Trunk, c.Head.Depth, c.Revision, c.Created.UnixMicro(),
+			c.Updated.UnixMicro(), c.Project, c.Continues, hash)
 	} else {
 		w.batch.Queue(`UPDATE conversation SET trunk = $3, depth = $4, revision = $5, updated = $6, project = $7, continues = $8, hash = $9
 			WHERE tenant = $1 AND id = $2`,
-			w.tenantID, w.id, c.Head.Trunk, c.Head.Depth, c.Revision, c.Updated.UnixMicro(), c.Project, c.Continues, hash)
+			w.tenantID, w.id, c.Head.Trunk, c.Head.Depth, c.Revision, c.Updated.UnixMicro(), c.Project, c.Continues,
+			hash)
 	}
 	w.applied.Head, w.applied.Revision = c.Head, c.Revision
 	return nil
@@ -286,7 +291,8 @@ func (w *change) writeUse() error {
 	if len(trunks) > 0 {
 		w.batch.Queue(`INSERT INTO conversation_trunk (tenant, conversation, trunk, depth)
 			SELECT $1, $2, u.trunk, u.depth FROM unnest($3::bigint[], $4::bigint[]) AS u (trunk, depth)
-			ON CONFLICT (tenant, conversation, trunk) DO UPDATE SET depth = excluded.depth`, w.tenantID, w.id, trunks, depths)
+			ON CONFLICT (tenant, conversation, trunk) DO UPDATE SET depth = excluded.depth`, w.tenantID, w.id, trunks,
+			depths)
 	}
 	return nil
 }

@@ -27,10 +27,11 @@ type message struct {
 // scan reads rows of depth, says, hash and content.
 func (r *row) scan(rows pgx.Rows) error {
 	var m message
-	_, err := pgx.ForEachRow(rows, []any{&r.trunk, &m.depth, hash16(&m.says), hash16(&m.chain), hash16(&m.content)}, func() error {
-		r.messages = append(r.messages, m)
-		return nil
-	})
+	_, err := pgx.ForEachRow(rows, []any{&r.trunk, &m.depth, hash16(&m.says), hash16(&m.chain), hash16(&m.content)},
+		func() error {
+			r.messages = append(r.messages, m)
+			return nil
+		})
 	return err
 }
 
@@ -104,7 +105,8 @@ func (w *change) planMessages(ctx context.Context) error {
 		before := w.known
 		ended = w.follow(branch.trunk, branch.messages)
 		if w.known == before {
-			return fmt.Errorf("%w: trunk %d does not begin with the message that it is known by", timeline.ErrDamaged, branch.trunk)
+			return fmt.Errorf("%w: trunk %d does not begin with the message that it is known by", timeline.ErrDamaged,
+				branch.trunk)
 		}
 	}
 	return nil
@@ -152,7 +154,8 @@ func (w *change) loadForms() {
 		trunks, depths = append(trunks, p.Trunk), append(depths, p.Depth)
 	}
 	w.batch.Queue(`SELECT v.trunk, v.depth, v.content FROM unnest($2::bigint[], $3::bigint[]) AS o (trunk, depth)
-		JOIN variant v ON v.tenant = $1 AND v.trunk = o.trunk AND v.depth = o.depth ORDER BY v.trunk, v.depth, v.n`, w.tenantID, trunks, depths).Query(func(rows pgx.Rows) error {
+		JOIN variant v ON v.tenant = $1 AND v.trunk = o.trunk AND v.depth = o.depth ORDER BY v.trunk, v.depth, v.n`,
+		w.tenantID, trunks, depths).Query(func(rows pgx.Rows) error {
 		var p timeline.Place
 		var h timeline.Hash
 		_, err := pgx.ForEachRow(rows, []any{&p.Trunk, &p.Depth, hash16(&h)}, func() error {
@@ -189,7 +192,8 @@ func (w *change) planForms() error {
 
 // formsError refuses the form of message i.
 func (w *change) formsError(i int) error {
-	e := &timeline.FormsError{Message: i, Places: w.applied.Places, Forms: make([][]timeline.Hash, len(w.applied.Places))}
+	e := &timeline.FormsError{Message: i, Places: w.applied.Places,
+		Forms: make([][]timeline.Hash, len(w.applied.Places))}
 	for j := range w.other {
 		e.Forms[w.other[j].message] = w.other[j].hashes
 	}
@@ -213,7 +217,8 @@ func (w *change) writeForms() error {
 	}
 	if len(trunks) > 0 {
 		w.batch.Queue(`INSERT INTO variant (tenant, trunk, depth, n, content, hash)
-			SELECT $1, v.* FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[], $6::uuid[]) AS v`, w.tenantID, trunks, depths, numbers, contents, hashes)
+			SELECT $1, v.* FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[], $6::uuid[]) AS v`,
+			w.tenantID, trunks, depths, numbers, contents, hashes)
 	}
 	return nil
 }

@@ -24,7 +24,8 @@ func (w *change) loadContents() {
 	if len(w.asked) == 0 {
 		return
 	}
-	w.batch.Queue("SELECT hash FROM content WHERE tenant = $1 AND hash = ANY ($2)", w.tenantID, w.asked).Query(func(rows pgx.Rows) error {
+	w.batch.Queue("SELECT hash FROM content WHERE tenant = $1 AND hash = ANY ($2)", w.tenantID,
+		w.asked).Query(func(rows pgx.Rows) error {
 		var h timeline.Hash
 		_, err := pgx.ForEachRow(rows, []any{hash16(&h)}, func() error {
 			w.stored[h] = true
@@ -66,7 +67,8 @@ func (w *change) loadRecords() {
 		return rows.Err()
 	})
 	w.batch.Queue(`SELECT coalesce(max(r.n), 0) FROM conversation c JOIN record r ON r.tenant = c.tenant AND r.conversation = c.id
-		WHERE c.tenant = $1 AND c.name = $2`, w.tenantID, w.Conversation).QueryRow(func(row pgx.Row) error { return row.Scan(&w.written) })
+		WHERE c.tenant = $1 AND c.name = $2`, w.tenantID,
+		w.Conversation).QueryRow(func(row pgx.Row) error { return row.Scan(&w.written) })
 }
 
 // planRecords checks that everything records refer to will exist.
@@ -128,7 +130,8 @@ func (w *change) writeRecords() error {
 		}
 	}
 	if len(dropped) > 0 {
-		w.batch.Queue("DELETE FROM record WHERE tenant = $1 AND conversation = $2 AND n = ANY ($3)", w.tenantID, w.id, dropped)
+		w.batch.Queue("DELETE FROM record WHERE tenant = $1 AND conversation = $2 AND n = ANY ($3)", w.tenantID, w.id,
+			dropped)
 	}
 	for i := range w.Put {
 		w.writeRecord(&w.Put[i])
@@ -217,7 +220,8 @@ func (w *change) writeContents() error {
 	b := &w.batch
 	if len(fresh) > 0 {
 		b.Queue(`INSERT INTO content (tenant, hash, size, codec, refs, data)
-			SELECT $1, c.* FROM unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::bigint[], $6::bytea[]) AS c`, w.tenantID, fresh, sizes, codecs, counts, data)
+			SELECT $1, c.* FROM unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::bigint[], $6::bytea[]) AS c`,
+			w.tenantID, fresh, sizes, codecs, counts, data)
 		w.applied.New.Contents = len(fresh)
 	}
 	countReferences(b, w.tenantID, known, deltas)
@@ -243,7 +247,8 @@ func countReferences(b *pgx.Batch, tenant int64, contents [][16]byte, deltas []i
 // deleteContents queues the statements that delete, of the given contents, those without
 // references, and what was derived from them.
 func deleteContents(b *pgx.Batch, tenant int64, contents [][16]byte, gone *timeline.Deleted) {
-	b.Queue("DELETE FROM content WHERE tenant = $1 AND hash = ANY ($2) AND refs = 0 RETURNING size", tenant, contents).Query(func(rows pgx.Rows) error {
+	b.Queue("DELETE FROM content WHERE tenant = $1 AND hash = ANY ($2) AND refs = 0 RETURNING size", tenant,
+		contents).Query(func(rows pgx.Rows) error {
 		var size int64
 		_, err := pgx.ForEachRow(rows, []any{&size}, func() error {
 			if gone != nil {

@@ -18,14 +18,17 @@ const microseconds = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 const forgetClaims = time.Hour
 
 // Claim implements timeline.Claims.
-func (s *Store) Claim(ctx context.Context, tenant, kind, owner string, contents []timeline.Hash, lease time.Duration) (mine []timeline.Hash, err error) {
+func (s *Store) Claim(ctx context.Context, tenant, kind, owner string, contents []timeline.Hash,
+	lease time.Duration) (mine []timeline.Hash, err error) {
 	err = s.claims(ctx, tenant, func(b *pgx.Batch, id int64) {
 		mine = nil
 		b.Queue(`INSERT INTO claim (tenant, kind, content, owner, until)
-			SELECT $1, $2, c, $3, `+microseconds+` + $5 FROM (SELECT DISTINCT c FROM unnest($4::uuid[]) AS c ORDER BY c) AS wanted
+			SELECT $1, $2, c, $3, `+microseconds+
+			` + $5 FROM (SELECT DISTINCT c FROM unnest($4::uuid[]) AS c ORDER BY c) AS wanted
 			ON CONFLICT (tenant, kind, content) DO UPDATE SET owner = excluded.owner, until = excluded.until
 			WHERE claim.owner = excluded.owner OR claim.until < `+microseconds+`
-			RETURNING content`, id, kind, owner, hashes16(contents), lease.Microseconds()).Query(func(rows pgx.Rows) error {
+			RETURNING content`, id, kind, owner, hashes16(contents),
+			lease.Microseconds()).Query(func(rows pgx.Rows) error {
 			var h timeline.Hash
 			_, err := pgx.ForEachRow(rows, []any{hash16(&h)}, func() error {
 				mine = append(mine, h)
@@ -40,8 +43,10 @@ func (s *Store) Claim(ctx context.Context, tenant, kind, owner string, contents 
 // Unclaim implements timeline.Claims. It also deletes claims that ended long ago.
 func (s *Store) Unclaim(ctx context.Context, tenant, kind, owner string, contents []timeline.Hash) error {
 	return s.claims(ctx, tenant, func(b *pgx.Batch, id int64) {
-		b.Queue("DELETE FROM claim WHERE tenant = $1 AND kind = $2 AND content = ANY ($3) AND owner = $4", id, kind, hashes16(contents), owner)
-		b.Queue("DELETE FROM claim WHERE tenant = $1 AND until < "+microseconds+" - $2", id, forgetClaims.Microseconds())
+		b.Queue("DELETE FROM claim WHERE tenant = $1 AND kind = $2 AND content = ANY ($3) AND owner = $4", id, kind,
+			hashes16(contents), owner)
+		b.Queue("DELETE FROM claim WHERE tenant = $1 AND until < "+microseconds+" - $2", id,
+			forgetClaims.Microseconds())
 	})
 }
 

@@ -55,8 +55,10 @@ func (d *deletion) run(ctx context.Context, name string, expect *int64) error {
 	var trunks, keep, empty []int64
 	passages := false // there may be some
 	d.begin(d.tenant, exclusive)
-	d.batch.Queue("SELECT to_regclass('passage') IS NOT NULL").QueryRow(func(row pgx.Row) error { return row.Scan(&passages) })
-	d.batch.Queue("SELECT id, revision FROM conversation WHERE tenant = $1 AND name = $2 FOR UPDATE", d.tenant, name).QueryRow(func(row pgx.Row) error {
+	d.batch.Queue("SELECT to_regclass('passage') IS NOT NULL").QueryRow(
+		func(row pgx.Row) error { return row.Scan(&passages) })
+	d.batch.Queue("SELECT id, revision FROM conversation WHERE tenant = $1 AND name = $2 FOR UPDATE", d.tenant,
+		name).QueryRow(func(row pgx.Row) error {
 		return noRows(row.Scan(&d.id, &revision), timeline.ErrNoConversation, name)
 	})
 	d.batch.Queue(`SELECT u.trunk, u.depth, t.origin_depth,
@@ -84,7 +86,8 @@ func (d *deletion) run(ctx context.Context, name string, expect *int64) error {
 	}
 	d.s.point("between batches")
 	b := &d.batch
-	b.Queue("DELETE FROM record WHERE tenant = $1 AND conversation = $2 RETURNING contents", d.tenant, d.id).Query(func(rows pgx.Rows) error {
+	b.Queue("DELETE FROM record WHERE tenant = $1 AND conversation = $2 RETURNING contents", d.tenant,
+		d.id).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var contents [][16]byte
 			if err := rows.Scan(&contents); err != nil {

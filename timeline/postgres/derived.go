@@ -47,7 +47,8 @@ func (s *Store) KeepDerived(ctx context.Context, tenant, kind string, data []tim
 }
 
 // Derived implements timeline.Store.
-func (s *Store) Derived(ctx context.Context, tenant, kind string, contents []timeline.Hash, visit func(timeline.Hash, []byte) error) error {
+func (s *Store) Derived(ctx context.Context, tenant, kind string, contents []timeline.Hash,
+	visit func(timeline.Hash, []byte) error) error {
 	var failed error
 	err := s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
 		b.Queue("SELECT content, data FROM derived WHERE tenant = $1 AND content = ANY ($2) AND family = $3 AND kind = $4",

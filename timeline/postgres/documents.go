@@ -31,7 +31,8 @@ func (s *Store) ReplaceDocument(ctx context.Context, name string, was, data []by
 	if s.readOnly {
 		return false, s.refuse("write")
 	}
-	statement, args := "UPDATE document SET data = $2 WHERE name = $1 AND data = $5", []any{name, data, s.channel, s.notice(noTenant, name), was}
+	statement, args := "UPDATE document SET data = $2 WHERE name = $1 AND data = $5",
+		[]any{name, data, s.channel, s.notice(noTenant, name), was}
 	if was == nil {
 		statement, args = "INSERT INTO document (name, data) VALUES ($1, $2) ON CONFLICT DO NOTHING", args[:4]
 	}

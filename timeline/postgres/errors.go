@@ -91,7 +91,8 @@ func (s *Store) explainCode(e *pgconn.PgError, of func(kind error, hint string) 
 		return of(timeline.ErrNone, hintNone)
 	case strings.HasPrefix(e.Code, "28"): // invalid authorization
 		return of(errUnreachable, hintAuth)
-	case e.Code == "55P03", e.Code == "57014", strings.HasPrefix(e.Code, "53"), strings.HasPrefix(e.Code, "40"): // locks, timeouts, resources
+	case e.Code == "55P03", e.Code == "57014", strings.HasPrefix(e.Code, "53"),
+		strings.HasPrefix(e.Code, "40"): // locks, timeouts, resources
 		return of(timeline.ErrBusy, hintBusy)
 	case strings.HasPrefix(e.Code, "57P"), strings.HasPrefix(e.Code, "08"): // shutdown, connection
 		return of(errUnreachable, hintDown)

@@ -37,14 +37,16 @@ const follow = `WITH RECURSIVE way (i, trunk, depth) AS (
 	ORDER BY part, n, name`
 
 // Follow implements timeline.Distant.
-func (s *Store) Follow(ctx context.Context, tenant string, identities []timeline.Hash) (way []timeline.Place, ending []timeline.Conversation, err error) {
+func (s *Store) Follow(ctx context.Context, tenant string,
+	identities []timeline.Hash) (way []timeline.Place, ending []timeline.Conversation, err error) {
 	err = s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
 		b.Queue(follow, id, hashes16(identities), len(identities), timeline.MaxEnding).Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				var part int
 				var n, created, updated int64
 				var c timeline.Conversation
-				if err := rows.Scan(&part, &n, &c.Name, &c.Head.Trunk, &c.Head.Depth, &c.Revision, &created, &updated, &c.Project, &c.Continues); err != nil {
+				if err := rows.Scan(&part, &n, &c.Name, &c.Head.Trunk, &c.Head.Depth, &c.Revision, &created, &updated,
+					&c.Project, &c.Continues); err != nil {
 					return err
 				}
 				if part == 0 {
@@ -67,7 +69,9 @@ func (s *Store) Follow(ctx context.Context, tenant string, identities []timeline
 func (s *Store) Family(ctx context.Context, tenant, name string) (all []timeline.Conversation, err error) {
 	err = s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
 		// 0x7f follows "~".
-		b.Queue(conversationColumns+"WHERE tenant = $1 AND (name = $2 OR name >= $2 || '~' AND name < $2 || chr(127)) ORDER BY name", id, name).Query(func(rows pgx.Rows) error { return scanConversations(rows, &all) })
+		b.Queue(conversationColumns+
+			"WHERE tenant = $1 AND (name = $2 OR name >= $2 || '~' AND name < $2 || chr(127)) ORDER BY name", id,
+			name).Query(func(rows pgx.Rows) error { return scanConversations(rows, &all) })
 	})
 	if err != nil {
 		return nil, err
@@ -76,12 +80,14 @@ func (s *Store) Family(ctx context.Context, tenant, name string) (all []timeline
 }
 
 // Holding implements timeline.Distant.
-func (s *Store) Holding(ctx context.Context, tenant string, at timeline.Place, record timeline.Key) (names []string, err error) {
+func (s *Store) Holding(ctx context.Context, tenant string, at timeline.Place,
+	record timeline.Key) (names []string, err error) {
 	err = s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
 		b.Queue(`SELECT c.name FROM conversation_trunk u
 			JOIN record r ON r.tenant = u.tenant AND r.conversation = u.conversation AND r.kind = $3 AND r.key = $4
 			JOIN conversation c ON c.tenant = u.tenant AND c.id = u.conversation
-			WHERE u.tenant = $1 AND u.trunk = $2 ORDER BY c.name`, id, at.Trunk, record.Kind, record.Key).Query(func(rows pgx.Rows) (err error) {
+			WHERE u.tenant = $1 AND u.trunk = $2 ORDER BY c.name`, id, at.Trunk, record.Kind,
+			record.Key).Query(func(rows pgx.Rows) (err error) {
 			names, err = pgx.CollectRows(rows, pgx.RowTo[string])
 			return err
 		})
@@ -100,7 +106,8 @@ const gathered = `SELECT r.*, r.kind <> 'plan' OR NOT ('p' || substr(r.key, posi
 const needed = "($6::bool OR EXISTS (SELECT 1 FROM (" + gathered + ") g WHERE g.read AND g.kind = 'plan'))"
 
 // Gather implements timeline.Distant, in one round trip.
-func (s *Store) Gather(ctx context.Context, tenant, conversation string, w timeline.Wanted) (*timeline.Gathered, error) {
+func (s *Store) Gather(ctx context.Context, tenant, conversation string,
+	w timeline.Wanted) (*timeline.Gathered, error) {
 	g := &timeline.Gathered{Contents: map[timeline.Hash][]byte{}, Identities: map[timeline.Place]timeline.Hash{}}
 	trunks := map[int64]*timeline.GatheredTrunk{}
 	known := w.Known
@@ -109,7 +116,8 @@ func (s *Store) Gather(ctx context.Context, tenant, conversation string, w timel
 	}
 	var used []usedTrunk
 	err := s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
-		b.Queue(conversationColumns+"WHERE tenant = $1 AND name = $2", id, conversation).QueryRow(func(row pgx.Row) (err error) {
+		b.Queue(conversationColumns+"WHERE tenant = $1 AND name = $2", id,
+			conversation).QueryRow(func(row pgx.Row) (err error) {
 			g.Conversation, err = scanConversation(row)
 			return noRows(err, timeline.ErrNoConversation, conversation)
 		})
@@ -129,7 +137,8 @@ func (s *Store) Gather(ctx context.Context, tenant, conversation string, w timel
 			})
 			return err
 		})
-		b.Queue("SELECT m.trunk, m.depth, m.says FROM ("+gathered+") g JOIN message m ON m.tenant = g.tenant AND m.trunk = g.trunk AND m.depth = g.depth WHERE g.kind IN ('pin', 'hold')", args...).Query(func(rows pgx.Rows) error {
+		b.Queue("SELECT m.trunk, m.depth, m.says FROM ("+gathered+
+			") g JOIN message m ON m.tenant = g.tenant AND m.trunk = g.trunk AND m.depth = g.depth WHERE g.kind IN ('pin', 'hold')", args...).Query(func(rows pgx.Rows) error {
 			var p timeline.Place
 			var h timeline.Hash
 			_, err := pgx.ForEachRow(rows, []any{&p.Trunk, &p.Depth, hash16(&h)}, func() error {
@@ -142,7 +151,8 @@ func (s *Store) Gather(ctx context.Context, tenant, conversation string, w timel
 		b.Queue(`SELECT m.trunk, m.depth, m.says, m.format, m.role, m.time, m.ref, m.content FROM conversation c
 			JOIN conversation_trunk u ON u.tenant = c.tenant AND u.conversation = c.id
 			JOIN message m ON m.tenant = u.tenant AND m.trunk = u.trunk AND m.depth <= u.depth
-			WHERE c.tenant = $1 AND c.name = $2 AND `+needed+" ORDER BY m.trunk, m.depth", args...).Query(func(rows pgx.Rows) error {
+			WHERE c.tenant = $1 AND c.name = $2 AND `+needed+" ORDER BY m.trunk, m.depth",
+			args...).Query(func(rows pgx.Rows) error {
 			for _, u := range used {
 				trunks[u.at.Trunk] = &timeline.GatheredTrunk{Origin: u.origin}
 			}
@@ -151,7 +161,8 @@ func (s *Store) Gather(ctx context.Context, tenant, conversation string, w timel
 		b.Queue(`SELECT v.trunk, v.depth, v.content FROM conversation c
 			JOIN conversation_trunk u ON u.tenant = c.tenant AND u.conversation = c.id
 			JOIN variant v ON v.tenant = u.tenant AND v.trunk = u.trunk AND v.depth <= u.depth
-			WHERE c.tenant = $1 AND c.name = $2 AND `+needed+" ORDER BY v.trunk, v.depth, v.n", args...).Query(func(rows pgx.Rows) error {
+			WHERE c.tenant = $1 AND c.name = $2 AND `+needed+" ORDER BY v.trunk, v.depth, v.n",
+			args...).Query(func(rows pgx.Rows) error {
 			var p timeline.Place
 			var h timeline.Hash
 			_, err := pgx.ForEachRow(rows, []any{&p.Trunk, &p.Depth, hash16(&h)}, func() error {
@@ -179,7 +190,8 @@ func scanTrunks(rows pgx.Rows, trunks map[int64]*timeline.GatheredTrunk) error {
 	for rows.Next() {
 		var e timeline.Entry
 		var micro int64
-		if err := rows.Scan(&e.Place.Trunk, &e.Place.Depth, hash16(&e.Identity), &e.Format, &e.Role, &micro, &e.Ref, hash16(&e.Content)); err != nil {
+		if err := rows.Scan(&e.Place.Trunk, &e.Place.Depth, hash16(&e.Identity), &e.Format, &e.Role, &micro, &e.Ref,
+			hash16(&e.Content)); err != nil {
 			return err
 		}
 		t := trunks[e.Place.Trunk]

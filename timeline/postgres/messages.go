@@ -17,7 +17,8 @@ type span struct{ trunk, first, last int64 }
 
 // Messages implements timeline.Store. The visitor sees one snapshot. A range on one trunk
 // takes one round trip, any other two more.
-func (s *Store) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
+func (s *Store) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool,
+	visit func(*timeline.Entry) error) error {
 	if to == (timeline.Place{}) {
 		return s.begin(ctx)
 	}
@@ -53,7 +54,8 @@ func only(way []span, trunk int64) bool { return len(way) == 1 && way[0].trunk =
 // readWay queues the query for the parts of trunks that lead to a place, clipped to a range
 // of depths.
 func readWay(b *pgx.Batch, tenant int64, to timeline.Place, first, last int64, way *[]span) {
-	b.Queue("SELECT 1 FROM message WHERE tenant = $1 AND trunk = $2 AND depth = $3", tenant, to.Trunk, to.Depth).QueryRow(func(row pgx.Row) error {
+	b.Queue("SELECT 1 FROM message WHERE tenant = $1 AND trunk = $2 AND depth = $3", tenant, to.Trunk,
+		to.Depth).QueryRow(func(row pgx.Row) error {
 		var one int
 		return noRows(row.Scan(&one), timeline.ErrNoPlace, to)
 	})
@@ -63,11 +65,13 @@ func readWay(b *pgx.Batch, tenant int64, to timeline.Place, first, last int64, w
 			UNION ALL
 			SELECT t.id, w.origin_depth, t.origin, t.origin_depth FROM way w JOIN trunk t ON t.tenant = $1 AND t.id = w.origin
 			WHERE w.origin_depth >= $4 AND w.origin < w.trunk
-		) SELECT trunk, depth, origin, origin_depth FROM way`, tenant, to.Trunk, to.Depth, first).Query(func(rows pgx.Rows) error {
+		) SELECT trunk, depth, origin, origin_depth FROM way`, tenant, to.Trunk, to.Depth,
+		first).Query(func(rows pgx.Rows) error {
 		var p, origin timeline.Place
 		next := to
 		_, err := pgx.ForEachRow(rows, []any{&p.Trunk, &p.Depth, &origin.Trunk, &origin.Depth}, func() error {
-			if p != next || p.Depth <= origin.Depth || origin.Trunk >= p.Trunk || (origin.Trunk == 0) != (origin.Depth == 0) {
+			if p != next || p.Depth <= origin.Depth || origin.Trunk >= p.Trunk ||
+				(origin.Trunk == 0) != (origin.Depth == 0) {
 				return fmt.Errorf("%w: trunk %d begins under %v", timeline.ErrDamaged, p.Trunk, origin)
 			}
 			next = origin
@@ -105,7 +109,8 @@ func (v *visitor) queue(b *pgx.Batch, tenant int64, p span, way *[]span) {
 		whole = " AND (SELECT origin_depth FROM trunk WHERE tenant = $1 AND id = $2) < $3"
 	}
 	// Variants are few: they are read before the messages.
-	b.Queue("SELECT depth, content FROM variant WHERE tenant = $1 AND trunk = $2 AND depth BETWEEN $3 AND $4"+whole+" ORDER BY depth, n", tenant, p.trunk, p.first, p.last).Query(func(rows pgx.Rows) error {
+	b.Queue("SELECT depth, content FROM variant WHERE tenant = $1 AND trunk = $2 AND depth BETWEEN $3 AND $4"+whole+
+		" ORDER BY depth, n", tenant, p.trunk, p.first, p.last).Query(func(rows pgx.Rows) error {
 		v.variants = map[int64][]timeline.Hash{}
 		var depth int64
 		var h timeline.Hash
@@ -156,7 +161,8 @@ func (v *visitor) take(trunk int64, rows pgx.Rows) error {
 	e := &v.entry
 	var micro, how, size int64
 	var data []byte
-	if err := rows.Scan(&e.Place.Depth, hash16(&e.Identity), &e.Format, &e.Role, &micro, &e.Ref, hash16(&e.Content), &how, &size, &data); err != nil {
+	if err := rows.Scan(&e.Place.Depth, hash16(&e.Identity), &e.Format, &e.Role, &micro, &e.Ref, hash16(&e.Content),
+		&how, &size, &data); err != nil {
 		return err
 	}
 	e.Place.Trunk = trunk

@@ -51,12 +51,16 @@ func ready(ctx context.Context, c *pgx.Conn, o Options) error {
 			return nil
 		}
 		return &timeline.StoreError{Op: "open", Path: Redact(c.Config().ConnString()), Hint: hintNewer,
-			Err: fmt.Errorf("%w: its tables have version %d and need at least %d, this program knows %d", timeline.ErrNewer, found, oldest, version)}
+			Err: fmt.Errorf("%w: its tables have version %d and need at least %d, this program knows %d",
+				timeline.ErrNewer, found, oldest, version)}
 	case found == 0 && (o.MustExist || o.ReadOnly):
-		return &timeline.StoreError{Op: "open", Path: Redact(c.Config().ConnString()), Err: timeline.ErrNone, Hint: hintNone}
+		return &timeline.StoreError{Op: "open", Path: Redact(c.Config().ConnString()), Err: timeline.ErrNone,
+			Hint: hintNone}
 	case o.ReadOnly:
-		return &timeline.StoreError{Op: "open", Path: Redact(c.Config().ConnString()), Hint: "start `oriel serve` of this version with it, which migrates it",
-			Err: fmt.Errorf("%w: %d, which must be upgraded to %d: %w", timeline.ErrOlder, found, version, timeline.ErrReadOnly)}
+		return &timeline.StoreError{Op: "open", Path: Redact(c.Config().ConnString()),
+			Hint: "start `oriel serve` of this version with it, which migrates it",
+			Err: fmt.Errorf("%w: %d, which must be upgraded to %d: %w", timeline.ErrOlder, found, version,
+				timeline.ErrReadOnly)}
 	}
 	return upgrade(ctx, c)
 }

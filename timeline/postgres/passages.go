@@ -125,7 +125,8 @@ func (s *Store) PassagesTo(ctx context.Context, tenant, kind string) (to map[int
 		return to, false, err
 	}
 	err = s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
-		b.Queue("SELECT trunk, depth FROM passage_to WHERE tenant = $1 AND (kind = $2 OR trunk = 0)", id, st.stored(kind)).Query(func(rows pgx.Rows) error {
+		b.Queue("SELECT trunk, depth FROM passage_to WHERE tenant = $1 AND (kind = $2 OR trunk = 0)", id,
+			st.stored(kind)).Query(func(rows pgx.Rows) error {
 			var trunk, depth int64
 			_, err := pgx.ForEachRow(rows, []any{&trunk, &depth}, func() error {
 				if trunk == 0 {
@@ -142,7 +143,8 @@ func (s *Store) PassagesTo(ctx context.Context, tenant, kind string) (to map[int
 }
 
 // KeepPassages implements timeline.Passages.
-func (s *Store) KeepPassages(ctx context.Context, tenant, kind string, passages []timeline.Passage, to []timeline.Place) error {
+func (s *Store) KeepPassages(ctx context.Context, tenant, kind string, passages []timeline.Passage,
+	to []timeline.Place) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
@@ -173,7 +175,8 @@ func (s *Store) KeepPassages(ctx context.Context, tenant, kind string, passages 
 		}
 		for _, p := range to {
 			b.Queue(`INSERT INTO passage_to (tenant, trunk, kind, depth) SELECT m.tenant, m.trunk, $4, m.depth FROM message m WHERE m.tenant = $1 AND m.trunk = $2 AND m.depth = $3 FOR KEY SHARE
-				ON CONFLICT (tenant, trunk, kind) DO UPDATE SET depth = greatest(passage_to.depth, excluded.depth)`, id, p.Trunk, p.Depth, st.stored(kind))
+				ON CONFLICT (tenant, trunk, kind) DO UPDATE SET depth = greatest(passage_to.depth, excluded.depth)`, id,
+				p.Trunk, p.Depth, st.stored(kind))
 		}
 	})
 }

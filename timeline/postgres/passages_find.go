@@ -26,7 +26,8 @@ const (
 )
 
 // FindPassages implements timeline.Passages.
-func (s *Store) FindPassages(ctx context.Context, tenant, kind string, q timeline.PassageQuery, visit func(*timeline.Entry) error) error {
+func (s *Store) FindPassages(ctx context.Context, tenant, kind string, q timeline.PassageQuery,
+	visit func(*timeline.Entry) error) error {
 	st, err := s.passageState(ctx)
 	if err != nil || !st.tables || len(q.Spans) == 0 {
 		return cmp.Or(err, s.begin(ctx))
@@ -106,7 +107,8 @@ func (f *finding) take(rows pgx.Rows, found *[]timeline.Place) error {
 func (f *finding) byVector(b *pgx.Batch, tenant int64, vector string) {
 	// pgvector looks at more of its index until enough passages are within the spans.
 	b.Queue("SELECT set_config('hnsw.ef_search', '400', true), set_config('hnsw.iterative_scan', 'relaxed_order', true)")
-	b.Queue("SELECT trunk, depth FROM passage WHERE "+f.within()+" ORDER BY vector <=> $4::text::halfvec LIMIT $5", tenant, f.kind, f.trunks, vector, 3*f.q.Messages).Query(func(rows pgx.Rows) error {
+	b.Queue("SELECT trunk, depth FROM passage WHERE "+f.within()+" ORDER BY vector <=> $4::text::halfvec LIMIT $5",
+		tenant, f.kind, f.trunks, vector, 3*f.q.Messages).Query(func(rows pgx.Rows) error {
 		f.meant = nil
 		return f.take(rows, &f.meant)
 	})
@@ -121,7 +123,8 @@ func (f *finding) countWords(b *pgx.Batch, tenant int64) {
 		}
 	}
 	f.has = make([]int64, len(f.words))
-	b.Queue("SELECT coalesce(sum(depth), 0)::bigint FROM passage_to WHERE tenant = $1 AND kind = $2", tenant, f.kind).QueryRow(func(row pgx.Row) error { return row.Scan(&f.all) })
+	b.Queue("SELECT coalesce(sum(depth), 0)::bigint FROM passage_to WHERE tenant = $1 AND kind = $2", tenant,
+		f.kind).QueryRow(func(row pgx.Row) error { return row.Scan(&f.all) })
 	b.Queue(`WITH sample AS MATERIALIZED (SELECT words FROM passage WHERE tenant = $1 AND kind = $2 LIMIT $3)
 		SELECT w.i, (SELECT count(*) FROM sample s), (SELECT count(*) FROM sample s WHERE s.words @@ w.word) FROM unnest($4::text[]::tsquery[]) WITH ORDINALITY AS w (word, i)`,
 		tenant, f.kind, sampled, f.words).Query(func(rows pgx.Rows) error {
@@ -164,7 +167,8 @@ func (f *finding) byWords(b *pgx.Batch, tenant int64, chosen []string, weights [
 		CROSS JOIN LATERAL (SELECT sum(w.weight) AS sum FROM unnest($5::text[]::tsquery[], $6::float8[]) AS w (word, weight) WHERE p.words @@ w.word) AS score
 		WHERE p.`+f.within()+` AND p.words @@ $4::tsquery
 		ORDER BY score.sum / (1.3 + 0.9 * length(p.words) / $7) DESC, p.trunk DESC, p.depth DESC LIMIT $8`,
-		tenant, f.kind, f.trunks, strings.Join(chosen, "|"), chosen, weights, float64(meanWords), 3*f.q.Messages).Query(func(rows pgx.Rows) error {
+		tenant, f.kind, f.trunks, strings.Join(chosen, "|"), chosen, weights, float64(meanWords),
+		3*f.q.Messages).Query(func(rows pgx.Rows) error {
 		f.said = nil
 		return f.take(rows, &f.said)
 	})
@@ -187,7 +191,8 @@ func (f *finding) around() (parts []span) {
 	byPlace := func(a, b timeline.Place) int {
 		return cmp.Or(cmp.Compare(a.Trunk, b.Trunk), cmp.Compare(a.Depth, b.Depth))
 	}
-	slices.SortFunc(best, func(a, b timeline.Place) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), byPlace(a, b)) })
+	slices.SortFunc(best,
+		func(a, b timeline.Place) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), byPlace(a, b)) })
 	best = best[:min(len(best), f.q.Messages)]
 	slices.SortFunc(best, byPlace)
 	for _, p := range best {

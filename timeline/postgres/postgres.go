@@ -69,7 +69,8 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{where: Redact(url), readOnly: o.ReadOnly, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), codec: codec.New(), tenants: cache.New[string, int64](1 << 12), name: rand.Text()}
+	s := &Store{where: Redact(url), readOnly: o.ReadOnly, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+		codec: codec.New(), tenants: cache.New[string, int64](1 << 12), name: rand.Text()}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, s.explain("open", err)
 	}
@@ -122,7 +123,8 @@ func (s *Store) point(name string) {
 
 // refuse returns the error of a change to a read-only store.
 func (s *Store) refuse(op string) error {
-	return &timeline.StoreError{Op: op, Path: s.where, Err: fmt.Errorf("%w: it was opened for reading", timeline.ErrReadOnly)}
+	return &timeline.StoreError{Op: op, Path: s.where,
+		Err: fmt.Errorf("%w: it was opened for reading", timeline.ErrReadOnly)}
 }
 
 // tenantID returns the number of a tenant, or 0 for one that was never written to. No row
@@ -176,7 +178,8 @@ func (s *Store) view(ctx context.Context, tenant string, queue func(b *pgx.Batch
 }
 
 // snapshot runs batches as a tenant, all on one snapshot.
-func (s *Store) snapshot(ctx context.Context, tenant string, read func(run func(queue func(b *pgx.Batch, id int64)) error) error) error {
+func (s *Store) snapshot(ctx context.Context, tenant string,
+	read func(run func(queue func(b *pgx.Batch, id int64)) error) error) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
@@ -184,14 +187,16 @@ func (s *Store) snapshot(ctx context.Context, tenant string, read func(run func(
 	if err != nil {
 		return s.explain("read", err)
 	}
-	return s.explain("read", pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		return read(func(queue func(*pgx.Batch, int64)) error {
-			b := &pgx.Batch{}
-			b.Queue(asTenant, id)
-			queue(b, id)
-			return tx.SendBatch(ctx, b).Close()
-		})
-	}))
+	return s.explain("read",
+		pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+			func(tx pgx.Tx) error {
+				return read(func(queue func(*pgx.Batch, int64)) error {
+					b := &pgx.Batch{}
+					b.Queue(asTenant, id)
+					queue(b, id)
+					return tx.SendBatch(ctx, b).Close()
+				})
+			}))
 }
 
 // asTenant lets the transaction see the rows of a tenant. Statements of one batch are one

@@ -38,7 +38,8 @@ func (s *Store) Probe(ctx context.Context) (p Probed, err error) {
 	}
 	var readOnly string
 	err = c.QueryRow(ctx, `SELECT current_setting('server_version'), current_setting('transaction_read_only'),
-		(SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)`).Scan(&p.Server, &readOnly, &p.Bypasses)
+		(SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)`).Scan(&p.Server, &readOnly,
+		&p.Bypasses)
 	if err != nil {
 		return p, s.explain("read", err)
 	}
@@ -64,7 +65,8 @@ func encrypted(c *pgx.Conn) bool {
 
 // isLocal reports whether a host is this machine: a folder of sockets or a loopback address.
 func isLocal(host string) bool {
-	return strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+	return strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || host == "localhost" || host == "::1" ||
+		strings.HasPrefix(host, "127.")
 }
 
 // Same reports whether two stores are the same history: the same schema of the same database
@@ -75,7 +77,8 @@ func (s *Store) Same(ctx context.Context, other *Store) (bool, error) {
 		if err := one.begin(ctx); err != nil {
 			return false, err
 		}
-		err := one.pool.QueryRow(ctx, `SELECT extract(epoch FROM pg_postmaster_start_time())::text || ' ' || d.oid::text || ' ' || n.oid::text
+		err := one.pool.QueryRow(ctx,
+			`SELECT extract(epoch FROM pg_postmaster_start_time())::text || ' ' || d.oid::text || ' ' || n.oid::text
 			FROM pg_catalog.pg_database d, pg_catalog.pg_namespace n WHERE d.datname = current_database() AND n.nspname = current_schema()`).Scan(&names[i])
 		if err != nil {
 			return false, one.explain("read", err)

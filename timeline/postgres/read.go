@@ -47,7 +47,8 @@ func scanConversations(rows pgx.Rows, all *[]timeline.Conversation) error {
 // Conversation implements timeline.Store.
 func (s *Store) Conversation(ctx context.Context, tenant, name string) (found timeline.Conversation, err error) {
 	err = s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
-		b.Queue(conversationColumns+"WHERE tenant = $1 AND name = $2", id, name).QueryRow(func(row pgx.Row) (err error) {
+		b.Queue(conversationColumns+"WHERE tenant = $1 AND name = $2", id,
+			name).QueryRow(func(row pgx.Row) (err error) {
 			found, err = scanConversation(row)
 			return noRows(err, timeline.ErrNoConversation, name)
 		})
@@ -70,7 +71,8 @@ func noRows(err, none error, what any) error {
 func (s *Store) Conversations(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
 	all := []timeline.Conversation{}
 	err := s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
-		b.Queue(conversationColumns+"WHERE tenant = $1 ORDER BY name", id).Query(func(rows pgx.Rows) error { return scanConversations(rows, &all) })
+		b.Queue(conversationColumns+"WHERE tenant = $1 ORDER BY name",
+			id).Query(func(rows pgx.Rows) error { return scanConversations(rows, &all) })
 	})
 	if err != nil {
 		return nil, err
@@ -83,7 +85,8 @@ func (s *Store) Heads(ctx context.Context, tenant, name string) ([]timeline.Plac
 	var head timeline.Place
 	var used []usedTrunk
 	err := s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
-		b.Queue("SELECT trunk, depth FROM conversation WHERE tenant = $1 AND name = $2", id, name).QueryRow(func(row pgx.Row) error {
+		b.Queue("SELECT trunk, depth FROM conversation WHERE tenant = $1 AND name = $2", id,
+			name).QueryRow(func(row pgx.Row) error {
 			return noRows(row.Scan(&head.Trunk, &head.Depth), timeline.ErrNoConversation, name)
 		})
 		queueUsed(b, id, name, &used)
@@ -128,11 +131,13 @@ func headsOf(head timeline.Place, used []usedTrunk) []timeline.Place {
 }
 
 // Under implements timeline.Store.
-func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place, says timeline.Hash) (p timeline.Place, found bool, err error) {
+func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place,
+	says timeline.Hash) (p timeline.Place, found bool, err error) {
 	there := at == timeline.Place{}
 	var branch int64
 	err = s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
-		b.Queue("SELECT depth, says FROM message WHERE tenant = $1 AND trunk = $2 AND depth BETWEEN $3 AND $3 + 1", id, at.Trunk, at.Depth).Query(func(rows pgx.Rows) error {
+		b.Queue("SELECT depth, says FROM message WHERE tenant = $1 AND trunk = $2 AND depth BETWEEN $3 AND $3 + 1", id,
+			at.Trunk, at.Depth).Query(func(rows pgx.Rows) error {
 			var depth int64
 			var h timeline.Hash
 			_, err := pgx.ForEachRow(rows, []any{&depth, hash16(&h)}, func() error {
@@ -142,7 +147,8 @@ func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place, say
 			})
 			return err
 		})
-		b.Queue("SELECT id FROM trunk WHERE tenant = $1 AND origin = $2 AND origin_depth = $3 AND says = $4", id, at.Trunk, at.Depth, [16]byte(says)).QueryRow(func(row pgx.Row) error {
+		b.Queue("SELECT id FROM trunk WHERE tenant = $1 AND origin = $2 AND origin_depth = $3 AND says = $4", id,
+			at.Trunk, at.Depth, [16]byte(says)).QueryRow(func(row pgx.Row) error {
 			if err := row.Scan(&branch); !errors.Is(err, pgx.ErrNoRows) {
 				return err
 			}
@@ -166,7 +172,8 @@ func (s *Store) Content(ctx context.Context, tenant string, h timeline.Hash) ([]
 	var how, size int64
 	var data []byte
 	err := s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
-		b.Queue("SELECT codec, size, data FROM content WHERE tenant = $1 AND hash = $2", id, [16]byte(h)).QueryRow(func(row pgx.Row) error {
+		b.Queue("SELECT codec, size, data FROM content WHERE tenant = $1 AND hash = $2", id,
+			[16]byte(h)).QueryRow(func(row pgx.Row) error {
 			return noRows(row.Scan(&how, &size, &data), timeline.ErrNoContent, h)
 		})
 	})
@@ -190,7 +197,8 @@ func (s *Store) expand(h timeline.Hash, how, size int64, data, buffer []byte) ([
 
 // conversationID queues the query for the number of a conversation.
 func conversationID(b *pgx.Batch, tenant int64, name string) {
-	b.Queue("SELECT id FROM conversation WHERE tenant = $1 AND name = $2", tenant, name).QueryRow(func(row pgx.Row) error {
+	b.Queue("SELECT id FROM conversation WHERE tenant = $1 AND name = $2", tenant,
+		name).QueryRow(func(row pgx.Row) error {
 		var id int64
 		return noRows(row.Scan(&id), timeline.ErrNoConversation, name)
 	})
@@ -201,7 +209,8 @@ func (s *Store) RecordKeys(ctx context.Context, tenant, conversation, kind strin
 	err = s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
 		conversationID(b, id, conversation)
 		b.Queue(`SELECT r.key FROM conversation c JOIN record r ON r.tenant = c.tenant AND r.conversation = c.id
-			WHERE c.tenant = $1 AND c.name = $2 AND r.kind = $3 ORDER BY r.n`, id, conversation, kind).Query(func(rows pgx.Rows) (err error) {
+			WHERE c.tenant = $1 AND c.name = $2 AND r.kind = $3 ORDER BY r.n`, id, conversation,
+			kind).Query(func(rows pgx.Rows) (err error) {
 			keys, err = pgx.AppendRows(keys, rows, pgx.RowTo[string])
 			return err
 		})

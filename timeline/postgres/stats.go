@@ -22,9 +22,11 @@ func (s *Store) Stats(ctx context.Context, tenant string) (timeline.Stats, error
 		row("SELECT count(*) FROM trunk WHERE tenant = $1 AND origin <> 0", &st.Branches)
 		row("SELECT count(*) FROM record WHERE tenant = $1", &st.Records)
 		row("SELECT count(*), coalesce(sum(size), 0)::bigint, coalesce(sum(length(data)), 0)::bigint FROM content WHERE tenant = $1", &st.Contents, &st.Bytes, &st.Stored)
-		row("SELECT count(*), coalesce(sum(length(data)), 0)::bigint FROM derived WHERE tenant = $1", &st.Derived, &st.DerivedBytes)
+		row("SELECT count(*), coalesce(sum(length(data)), 0)::bigint FROM derived WHERE tenant = $1", &st.Derived,
+			&st.DerivedBytes)
 		b.Queue(`SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE n.nspname = current_schema() AND c.relkind = 'r'`).QueryRow(func(row pgx.Row) error { return row.Scan(&st.Disk) })
+			WHERE n.nspname = current_schema() AND c.relkind = 'r'`).QueryRow(
+			func(row pgx.Row) error { return row.Scan(&st.Disk) })
 	})
 	if err != nil {
 		return timeline.Stats{}, err

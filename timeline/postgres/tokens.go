@@ -44,15 +44,18 @@ func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
 	}
 	return s.changeTokens(ctx, func() error {
 		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-			tag, err := tx.Exec(ctx, `INSERT INTO token (hash, tenant, role, created, expires, revoked, seal) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-				t.Hash[:], t.Tenant, t.Role, micros(t.Created), micros(t.Expires), micros(t.Revoked), [16]byte(seal.Token(&t)))
+			tag, err := tx.Exec(ctx,
+				`INSERT INTO token (hash, tenant, role, created, expires, revoked, seal) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+				t.Hash[:], t.Tenant, t.Role, micros(t.Created), micros(t.Expires), micros(t.Revoked),
+				[16]byte(seal.Token(&t)))
 			switch {
 			case err != nil:
 				return err
 			case tag.RowsAffected() == 0:
 				return fmt.Errorf("%w: token %s exists", timeline.ErrInvalid, t.Hash.ID())
 			case t.Role == timeline.RoleConsole:
-				_, err = tx.Exec(ctx, "DELETE FROM token WHERE role = $1 AND hash <> $2 AND (expires BETWEEN 1 AND $3 OR revoked BETWEEN 1 AND $3)", t.Role, t.Hash[:], micros(t.Created))
+				_, err = tx.Exec(ctx,
+					"DELETE FROM token WHERE role = $1 AND hash <> $2 AND (expires BETWEEN 1 AND $3 OR revoked BETWEEN 1 AND $3)", t.Role, t.Hash[:], micros(t.Created))
 			}
 			return err
 		})
@@ -67,7 +70,8 @@ func (s *Store) RevokeToken(ctx context.Context, hash timeline.TokenHash, at tim
 			return err
 		}
 		t.Revoked = at
-		_, err = s.pool.Exec(ctx, "UPDATE token SET revoked = $2, seal = $3 WHERE hash = $1 AND revoked = 0", hash[:], micros(at), [16]byte(seal.Token(&t)))
+		_, err = s.pool.Exec(ctx, "UPDATE token SET revoked = $2, seal = $3 WHERE hash = $1 AND revoked = 0", hash[:],
+			micros(at), [16]byte(seal.Token(&t)))
 		return err
 	})
 }
@@ -89,13 +93,15 @@ func (s *Store) Token(ctx context.Context, hash timeline.TokenHash) (timeline.To
 	}
 	t, sealed, err := s.token(ctx, hash)
 	if err == nil && sealed != seal.Token(&t) {
-		t, err = timeline.Token{}, fmt.Errorf("%w: %s is not what was stored: run oriel verify", timeline.ErrNoToken, hash.ID())
+		t, err = timeline.Token{}, fmt.Errorf("%w: %s is not what was stored: run oriel verify", timeline.ErrNoToken,
+			hash.ID())
 	}
 	return t, s.explain("read", err)
 }
 
 // token returns a token and the hash over its row.
-func (s *Store) token(ctx context.Context, hash timeline.TokenHash) (t timeline.Token, sealed timeline.Hash, err error) {
+func (s *Store) token(ctx context.Context,
+	hash timeline.TokenHash) (t timeline.Token, sealed timeline.Hash, err error) {
 	t, sealed, err = scanToken(s.pool.QueryRow(ctx, tokenColumns+"WHERE hash = $1", hash[:]))
 	if err != nil {
 		return timeline.Token{}, sealed, noRows(err, timeline.ErrNoToken, hash.ID())

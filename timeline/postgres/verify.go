@@ -20,33 +20,37 @@ func (s *Store) Verify(ctx context.Context, report func(timeline.Problem)) error
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	return s.explain("verify", pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		tenants := map[int64]string{}
-		rows, err := tx.Query(ctx, "SELECT id, name FROM tenant")
-		if err != nil {
-			return err
-		}
-		var id int64
-		var name string
-		if _, err := pgx.ForEachRow(rows, []any{&id, &name}, func() error {
-			tenants[id] = name
-			return nil
-		}); err != nil {
-			return err
-		}
-		for _, id := range slices.Sorted(maps.Keys(tenants)) {
-			v := verifier{Tx: tx, ctx: ctx, codec: s.codec, report: report, id: id, tenant: tenants[id],
-				trunks: map[int64]*trunk{}, chains: map[timeline.Place]timeline.Hash{}, refs: map[timeline.Hash]*reference{}, conversations: map[int64]*used{}}
-			if err := v.run(); err != nil {
-				return err
-			}
-		}
-		return eachToken(ctx, tx, func(t timeline.Token, sealed timeline.Hash) {
-			if seal.Token(&t) != sealed {
-				report(timeline.Problem{Tenant: t.Tenant, What: fmt.Sprintf("token %s is not what was stored", t.Hash.ID())})
-			}
-		})
-	}))
+	return s.explain("verify",
+		pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+			func(tx pgx.Tx) error {
+				tenants := map[int64]string{}
+				rows, err := tx.Query(ctx, "SELECT id, name FROM tenant")
+				if err != nil {
+					return err
+				}
+				var id int64
+				var name string
+				if _, err := pgx.ForEachRow(rows, []any{&id, &name}, func() error {
+					tenants[id] = name
+					return nil
+				}); err != nil {
+					return err
+				}
+				for _, id := range slices.Sorted(maps.Keys(tenants)) {
+					v := verifier{Tx: tx, ctx: ctx, codec: s.codec, report: report, id: id, tenant: tenants[id],
+						trunks: map[int64]*trunk{}, chains: map[timeline.Place]timeline.Hash{},
+						refs: map[timeline.Hash]*reference{}, conversations: map[int64]*used{}}
+					if err := v.run(); err != nil {
+						return err
+					}
+				}
+				return eachToken(ctx, tx, func(t timeline.Token, sealed timeline.Hash) {
+					if seal.Token(&t) != sealed {
+						report(timeline.Problem{Tenant: t.Tenant, What: fmt.Sprintf("token %s is not what was stored",
+							t.Hash.ID())})
+					}
+				})
+			}))
 }
 
 // verifier checks the history of a tenant.
@@ -93,14 +97,16 @@ func (v *verifier) refer(h timeline.Hash, at timeline.Place) {
 }
 
 func (v *verifier) problem(conversation string, at timeline.Place, format string, args ...any) {
-	v.report(timeline.Problem{Tenant: v.tenant, Conversation: conversation, Place: at, What: fmt.Sprintf(format, args...)})
+	v.report(timeline.Problem{Tenant: v.tenant, Conversation: conversation, Place: at,
+		What: fmt.Sprintf(format, args...)})
 }
 
 func (v *verifier) run() error {
 	if _, err := v.Exec(v.ctx, asTenant, v.id); err != nil {
 		return err
 	}
-	for _, step := range []func() error{v.readTrunks, v.heads, v.use, v.messages, v.variants, v.records, v.contents, v.derived} {
+	for _, step := range []func() error{v.readTrunks, v.heads, v.use, v.messages, v.variants, v.records, v.contents,
+		v.derived} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -121,14 +127,16 @@ func (v *verifier) each(query string, into []any, row func() error) error {
 func (v *verifier) readTrunks() error {
 	var id int64
 	var t trunk
-	err := v.each("SELECT id, origin, origin_depth, says FROM trunk WHERE tenant = $1", []any{&id, &t.origin.Trunk, &t.origin.Depth, hash16(&t.says)}, func() error {
-		kept := t
-		v.trunks[id] = &kept
-		v.chains[t.origin] = timeline.Hash{}
-		return nil
-	})
+	err := v.each("SELECT id, origin, origin_depth, says FROM trunk WHERE tenant = $1",
+		[]any{&id, &t.origin.Trunk, &t.origin.Depth, hash16(&t.says)}, func() error {
+			kept := t
+			v.trunks[id] = &kept
+			v.chains[t.origin] = timeline.Hash{}
+			return nil
+		})
 	for id, t := range v.trunks {
-		if o := t.origin; o.Trunk >= id || (o.Trunk == 0) != (o.Depth == 0) || o.Trunk != 0 && v.trunks[o.Trunk] == nil {
+		if o := t.origin; o.Trunk >= id || (o.Trunk == 0) != (o.Depth == 0) ||
+			o.Trunk != 0 && v.trunks[o.Trunk] == nil {
 			v.problem("", o, "trunk %d begins where nothing is", id)
 		}
 	}
@@ -141,7 +149,8 @@ func (v *verifier) heads() error {
 	var c timeline.Conversation
 	var hash timeline.Hash
 	return v.each("SELECT id, name, trunk, depth, revision, created, updated, project, continues, hash FROM conversation WHERE tenant = $1",
-		[]any{&id, &c.Name, &c.Head.Trunk, &c.Head.Depth, &c.Revision, &created, &updated, &c.Project, &c.Continues, hash16(&hash)}, func() error {
+		[]any{&id, &c.Name, &c.Head.Trunk, &c.Head.Depth, &c.Revision, &created, &updated, &c.Project, &c.Continues,
+			hash16(&hash)}, func() error {
 			c.Created, c.Updated = time.UnixMicro(created), time.UnixMicro(updated)
 			if c.Revision < 1 {
 				v.problem(c.Name, c.Head, "its revision is %d", c.Revision)
@@ -158,19 +167,20 @@ func (v *verifier) heads() error {
 func (v *verifier) use() error {
 	var id int64
 	var at timeline.Place
-	err := v.each("SELECT conversation, trunk, depth FROM conversation_trunk WHERE tenant = $1", []any{&id, &at.Trunk, &at.Depth}, func() error {
-		c, t := v.conversations[id], v.trunks[at.Trunk]
-		switch {
-		case c == nil:
-			v.problem("", at, "a conversation that is not there used it")
-		case t == nil || at.Depth <= t.origin.Depth:
-			v.problem(c.name, at, "the conversation used a place that is not there")
-		default:
-			c.trunks[at.Trunk] = at.Depth
-			t.used = max(t.used, at.Depth)
-		}
-		return nil
-	})
+	err := v.each("SELECT conversation, trunk, depth FROM conversation_trunk WHERE tenant = $1",
+		[]any{&id, &at.Trunk, &at.Depth}, func() error {
+			c, t := v.conversations[id], v.trunks[at.Trunk]
+			switch {
+			case c == nil:
+				v.problem("", at, "a conversation that is not there used it")
+			case t == nil || at.Depth <= t.origin.Depth:
+				v.problem(c.name, at, "the conversation used a place that is not there")
+			default:
+				c.trunks[at.Trunk] = at.Depth
+				t.used = max(t.used, at.Depth)
+			}
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -181,12 +191,13 @@ func (v *verifier) use() error {
 			}
 		}
 	}
-	return v.each("SELECT id, trunk, depth FROM conversation WHERE tenant = $1", []any{&id, &at.Trunk, &at.Depth}, func() error {
-		if c := v.conversations[id]; at != (timeline.Place{}) && !v.usedBy(c, at) {
-			v.problem(c.name, at, "the head is not among what the conversation used")
-		}
-		return nil
-	})
+	return v.each("SELECT id, trunk, depth FROM conversation WHERE tenant = $1", []any{&id, &at.Trunk, &at.Depth},
+		func() error {
+			if c := v.conversations[id]; at != (timeline.Place{}) && !v.usedBy(c, at) {
+				v.problem(c.name, at, "the head is not among what the conversation used")
+			}
+			return nil
+		})
 }
 
 // usedBy reports whether a conversation used a place.
@@ -203,7 +214,8 @@ func (v *verifier) messages() error {
 	var chain, content, before timeline.Hash
 	var t *trunk
 	err := v.each("SELECT trunk, depth, time, hash, says, content, format, role, ref FROM message WHERE tenant = $1 ORDER BY trunk, depth",
-		[]any{&at.Trunk, &at.Depth, &micro, hash16(&chain), hash16(&m.Identity), hash16(&content), &m.Format, &m.Role, &m.Ref}, func() error {
+		[]any{&at.Trunk, &at.Depth, &micro, hash16(&chain), hash16(&m.Identity), hash16(&content), &m.Format, &m.Role,
+			&m.Ref}, func() error {
 			if next := v.trunks[at.Trunk]; next != t || t == nil {
 				if t = next; t == nil {
 					v.problem("", at, "there is no trunk %d", at.Trunk)
@@ -215,7 +227,8 @@ func (v *verifier) messages() error {
 				}
 			}
 			if t.depth++; t.depth != at.Depth {
-				v.problem("", timeline.Place{Trunk: at.Trunk, Depth: t.depth}, "messages up to %d are missing", at.Depth-1)
+				v.problem("", timeline.Place{Trunk: at.Trunk, Depth: t.depth}, "messages up to %d are missing",
+					at.Depth-1)
 				t.depth = at.Depth
 			}
 			m.Time = time.UnixMicro(micro)
@@ -231,7 +244,8 @@ func (v *verifier) messages() error {
 		})
 	for id, t := range v.trunks {
 		if t.depth <= t.origin.Depth || t.used != t.depth {
-			v.problem("", timeline.Place{Trunk: id, Depth: t.depth}, "conversations use the trunk up to depth %d", t.used)
+			v.problem("", timeline.Place{Trunk: id, Depth: t.depth}, "conversations use the trunk up to depth %d",
+				t.used)
 		}
 	}
 	return err
@@ -245,20 +259,21 @@ func (v *verifier) variants() error {
 	var chain *[16]byte
 	return v.each(`SELECT v.trunk, v.depth, v.n, v.content, v.hash, m.hash FROM variant v
 		LEFT JOIN message m ON m.tenant = v.tenant AND m.trunk = v.trunk AND m.depth = v.depth
-		WHERE v.tenant = $1 ORDER BY v.trunk, v.depth, v.n`, []any{&at.Trunk, &at.Depth, &n, hash16(&content), hash16(&hash), &chain}, func() error {
-		if at != last {
-			last, want = at, 0
-		}
-		if want++; n != want {
-			v.problem("", at, "form %d is missing", want)
-			want = n
-		}
-		if chain == nil || seal.Variant(*chain, n, content) != hash {
-			v.problem("", at, "form %d is not what was stored", n)
-		}
-		v.refer(content, at)
-		return nil
-	})
+		WHERE v.tenant = $1 ORDER BY v.trunk, v.depth, v.n`,
+		[]any{&at.Trunk, &at.Depth, &n, hash16(&content), hash16(&hash), &chain}, func() error {
+			if at != last {
+				last, want = at, 0
+			}
+			if want++; n != want {
+				v.problem("", at, "form %d is missing", want)
+				want = n
+			}
+			if chain == nil || seal.Variant(*chain, n, content) != hash {
+				v.problem("", at, "form %d is not what was stored", n)
+			}
+			v.refer(content, at)
+			return nil
+		})
 }
 
 func (v *verifier) records() error {
@@ -295,26 +310,27 @@ func (v *verifier) contents() error {
 	var h timeline.Hash
 	var size, how, refs int64
 	var data, buffer []byte
-	err := v.each("SELECT hash, size, codec, refs, data FROM content WHERE tenant = $1", []any{hash16(&h), &size, &how, &refs, &data}, func() error {
-		raw, err := v.codec.Expand(how, size, data, buffer)
-		switch {
-		case err != nil:
-			v.problem("", timeline.Place{}, "content %v: %v", h, err)
-		case timeline.HashOf(raw) != h:
-			v.problem("", timeline.Place{}, "content %v has other bytes", h)
-		case how != codec.Raw:
-			buffer = raw
-		}
-		var n int64
-		if r := v.refs[h]; r != nil {
-			n = r.n
-		}
-		if n != refs {
-			v.problem("", timeline.Place{}, "content %v counts %d references and has %d", h, refs, n)
-		}
-		delete(v.refs, h)
-		return nil
-	})
+	err := v.each("SELECT hash, size, codec, refs, data FROM content WHERE tenant = $1",
+		[]any{hash16(&h), &size, &how, &refs, &data}, func() error {
+			raw, err := v.codec.Expand(how, size, data, buffer)
+			switch {
+			case err != nil:
+				v.problem("", timeline.Place{}, "content %v: %v", h, err)
+			case timeline.HashOf(raw) != h:
+				v.problem("", timeline.Place{}, "content %v has other bytes", h)
+			case how != codec.Raw:
+				buffer = raw
+			}
+			var n int64
+			if r := v.refs[h]; r != nil {
+				n = r.n
+			}
+			if n != refs {
+				v.problem("", timeline.Place{}, "content %v counts %d references and has %d", h, refs, n)
+			}
+			delete(v.refs, h)
+			return nil
+		})
 	for h, r := range v.refs {
 		if err == nil {
 			v.problem("", r.at, "its content %v is missing", h)

@@ -31,7 +31,8 @@ func (s *Store) AllRecords(ctx context.Context, tenant, conversation string) ([]
 // DerivedKinds implements timeline.Whole.
 func (s *Store) DerivedKinds(ctx context.Context, tenant string) (kinds []string, err error) {
 	err = s.view(ctx, tenant, func(b *pgx.Batch, id int64) {
-		b.Queue("SELECT DISTINCT kind COLLATE \"C\" AS kind FROM derived WHERE tenant = $1 ORDER BY 1", id).Query(func(rows pgx.Rows) (err error) {
+		b.Queue("SELECT DISTINCT kind COLLATE \"C\" AS kind FROM derived WHERE tenant = $1 ORDER BY 1",
+			id).Query(func(rows pgx.Rows) (err error) {
 			kinds, err = pgx.AppendRows(kinds, rows, pgx.RowTo[string])
 			return err
 		})

@@ -129,5 +129,6 @@ func (t *transaction) commit(ctx context.Context, after ...func(*pgx.Batch)) err
 // many as an argument says. A later statement of the batch would otherwise run although
 // another transaction has taken the rows away.
 func exactly(statement, argument string) string {
-	return "WITH met AS (" + statement + ") SELECT 1 / (CASE WHEN count(*) = " + argument + " THEN 1 ELSE 0 END) FROM met"
+	return "WITH met AS (" + statement + ") SELECT 1 / (CASE WHEN count(*) = " + argument +
+		" THEN 1 ELSE 0 END) FROM met"
 }

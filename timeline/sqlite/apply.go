@@ -147,7 +147,8 @@ func (w *change) plan() error {
 		return err
 	}
 	if w.Expect != nil && *w.Expect != w.conv.revision {
-		return fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, w.Conversation, w.conv.revision, *w.Expect)
+		return fmt.Errorf("%w: %q is at revision %d, not %d", timeline.ErrChanged, w.Conversation, w.conv.revision,
+			*w.Expect)
 	}
 	if !w.ExpectCreated.IsZero() && w.ExpectCreated.UnixMicro() != w.conv.created {
 		return fmt.Errorf("%w: %q was begun again", timeline.ErrChanged, w.Conversation)
@@ -172,7 +173,8 @@ func (w *change) carryOut() error {
 		w.tenantID = id
 		w.tenants.Put(w.tenant, id)
 	}
-	for _, step := range []func() error{w.writeForms, w.writeMessages, w.writeConversation, w.writeUse, w.writeRecords, w.settle} {
+	for _, step := range []func() error{w.writeForms, w.writeMessages, w.writeConversation, w.writeUse, w.writeRecords,
+		w.settle} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -251,12 +253,14 @@ func (w *change) writeConversation() error {
 	case w.isNew:
 		c.id, err = w.insert(`INSERT INTO conversation (tenant, name, trunk, depth, revision, created, updated, project, continues, hash)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			w.tenantID, w.Conversation, c.head.Trunk, c.head.Depth, c.revision, c.created, now, c.project, c.continues, hash[:])
+			w.tenantID, w.Conversation, c.head.Trunk, c.head.Depth, c.revision, c.created, now, c.project, c.continues,
+			hash[:])
 	case w.Project != "" || w.Continues != "":
 		_, err = w.exec("UPDATE conversation SET trunk = ?, depth = ?, revision = ?, updated = ?, project = ?, continues = ?, hash = ? WHERE id = ?",
 			c.head.Trunk, c.head.Depth, c.revision, now, c.project, c.continues, hash[:], c.id)
 	default:
-		_, err = w.exec("UPDATE conversation SET trunk = ?, depth = ?, revision = ?, updated = ?, hash = ? WHERE id = ?",
+		_, err = w.exec(
+			"UPDATE conversation SET trunk = ?, depth = ?, revision = ?, updated = ?, hash = ? WHERE id = ?",
 			c.head.Trunk, c.head.Depth, c.revision, now, hash[:], c.id)
 	}
 	if err != nil {

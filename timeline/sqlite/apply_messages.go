@@ -25,7 +25,8 @@ func (w *change) planMessages() error {
 			return nil // no trunk begins after it
 		}
 		says := &w.Messages[w.known].Identity
-		branch, found, err := w.number("SELECT id FROM trunk WHERE tenant = ? AND origin = ? AND origin_depth = ? AND says = ?",
+		branch, found, err := w.number(
+			"SELECT id FROM trunk WHERE tenant = ? AND origin = ? AND origin_depth = ? AND says = ?",
 			w.tenantID, w.last.Trunk, w.last.Depth, says[:])
 		if err != nil || !found {
 			return err
@@ -35,7 +36,8 @@ func (w *change) planMessages() error {
 			return err
 		}
 		if w.known == before {
-			return fmt.Errorf("%w: trunk %d does not begin with the message that it is known by", timeline.ErrDamaged, branch)
+			return fmt.Errorf("%w: trunk %d does not begin with the message that it is known by", timeline.ErrDamaged,
+				branch)
 		}
 	}
 	return nil
@@ -155,7 +157,8 @@ func (w *change) readForms(o *otherForm) error {
 
 // formsError refuses the form of message i.
 func (w *change) formsError(i int) error {
-	e := &timeline.FormsError{Message: i, Places: w.applied.Places, Forms: make([][]timeline.Hash, len(w.applied.Places))}
+	e := &timeline.FormsError{Message: i, Places: w.applied.Places,
+		Forms: make([][]timeline.Hash, len(w.applied.Places))}
 	for j := range w.other {
 		e.Forms[w.other[j].message] = w.other[j].hashes
 	}
@@ -218,7 +221,8 @@ func (w *change) writeMessages() error {
 		before = w.chain
 		w.chain = timeline.Chain(w.chain, &m, w.forms[i].hash)
 		if _, err := w.exec("INSERT INTO message (trunk, depth, hash, says, content, format, role, time, ref) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			at.Trunk, at.Depth, w.chain[:], m.Identity[:], content, m.Format, m.Role, m.Time.UnixMicro(), m.Ref); err != nil {
+			at.Trunk, at.Depth, w.chain[:], m.Identity[:], content, m.Format, m.Role, m.Time.UnixMicro(),
+			m.Ref); err != nil {
 			return err
 		}
 		w.applied.Places = append(w.applied.Places, at)
@@ -247,7 +251,8 @@ func (w *change) refer(f *form) (id int64, err error) {
 	}
 	if f.data == nil {
 		// It is probably known, so compressing it would be wasted.
-		id, found, err := w.number("UPDATE content SET refs = refs + 1 WHERE tenant = ? AND hash = ? RETURNING id", w.tenantID, f.hash[:])
+		id, found, err := w.number("UPDATE content SET refs = refs + 1 WHERE tenant = ? AND hash = ? RETURNING id",
+			w.tenantID, f.hash[:])
 		if err != nil || found {
 			if found {
 				w.contents.Put(k, id)
@@ -279,7 +284,8 @@ func (w *change) refer(f *form) (id int64, err error) {
 		w.made[id] = true
 	} else {
 		var found bool
-		id, found, err = w.number("UPDATE content SET refs = refs + 1 WHERE tenant = ? AND hash = ? RETURNING id", w.tenantID, f.hash[:])
+		id, found, err = w.number("UPDATE content SET refs = refs + 1 WHERE tenant = ? AND hash = ? RETURNING id",
+			w.tenantID, f.hash[:])
 		if err == nil && !found {
 			err = fmt.Errorf("%w: content %v conflicts with itself", timeline.ErrDamaged, f.hash)
 		}

@@ -22,7 +22,8 @@ func (w *change) recordID(k timeline.Key) (int64, error) {
 	if w.isNew && w.conv.id == 0 {
 		return 0, nil
 	}
-	id, _, err := w.number("SELECT id FROM record WHERE conversation = ? AND kind = ? AND key = ?", w.conv.id, k.Kind, k.Key)
+	id, _, err := w.number("SELECT id FROM record WHERE conversation = ? AND kind = ? AND key = ?", w.conv.id, k.Kind,
+		k.Key)
 	return id, err
 }
 
@@ -190,7 +191,8 @@ func (w *change) writeContents(id int64, r *timeline.Record) error {
 		if err != nil {
 			return err
 		}
-		if _, err := w.exec("INSERT INTO record_content (record, n, content) VALUES (?, ?, ?)", id, int64(n), content); err != nil {
+		if _, err := w.exec("INSERT INTO record_content (record, n, content) VALUES (?, ?, ?)", id, int64(n),
+			content); err != nil {
 			return err
 		}
 	}
@@ -237,7 +239,8 @@ func (w *change) settle() error {
 // unrefer drops a reference to a content, and the content with the last one.
 // It returns the number of bytes deleted.
 func (w *writer) unrefer(tenant, id int64) (last bool, size int64, err error) {
-	refs, found, err := w.number("UPDATE content SET refs = refs - 1 WHERE id = ? AND tenant = ? RETURNING refs", id, tenant)
+	refs, found, err := w.number("UPDATE content SET refs = refs - 1 WHERE id = ? AND tenant = ? RETURNING refs", id,
+		tenant)
 	if err == nil && !found {
 		err = fmt.Errorf("%w: a content that is referred to is missing", timeline.ErrDamaged)
 	}
@@ -273,13 +276,14 @@ func (c *conn) readRecords(conversation int64, kind, key string) ([]timeline.Rec
 	}
 	records := []timeline.Record{}
 	index := map[int64]int{} // by id
-	err := c.each("SELECT r.id, r.key, r.trunk, r.depth, r.time, r.data, r.kind FROM record r"+which+" ORDER BY r.id", func(r *rows) {
-		index[r.integer(0)] = len(records)
-		records = append(records, timeline.Record{
-			Kind: r.text(6), Key: r.text(1), At: timeline.Place{Trunk: r.integer(2), Depth: r.integer(3)},
-			Time: time.UnixMicro(r.integer(4)).UTC(), Data: r.bytes(5),
-		})
-	}, args...)
+	err := c.each("SELECT r.id, r.key, r.trunk, r.depth, r.time, r.data, r.kind FROM record r"+which+" ORDER BY r.id",
+		func(r *rows) {
+			index[r.integer(0)] = len(records)
+			records = append(records, timeline.Record{
+				Kind: r.text(6), Key: r.text(1), At: timeline.Place{Trunk: r.integer(2), Depth: r.integer(3)},
+				Time: time.UnixMicro(r.integer(4)).UTC(), Data: r.bytes(5),
+			})
+		}, args...)
 	if err != nil {
 		return nil, err
 	}

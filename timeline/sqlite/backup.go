@@ -46,7 +46,8 @@ func (s *Store) backup(ctx context.Context, c *conn, path string) (err error) {
 	// mode, and fails if somebody else has created it.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return &Error{Op: "back up to", Path: path, Err: err, Hint: "choose another name, or remove the file: a backup is never overwritten"}
+		return &Error{Op: "back up to", Path: path, Err: err,
+			Hint: "choose another name, or remove the file: a backup is never overwritten"}
 	}
 	if err != nil {
 		return explain("back up to", path, err)

@@ -24,7 +24,9 @@ const (
 // markUncleared sets the mark within the transaction of a deletion. Epochs
 // rise, so that marks differ.
 func (w *writer) markUncleared() error {
-	_, err := w.exec("INSERT INTO setting (name, value) VALUES ('uncleared', ?) ON CONFLICT DO UPDATE SET value = excluded.value", w.epoch)
+	_, err := w.exec(
+		"INSERT INTO setting (name, value) VALUES ('uncleared', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+		w.epoch)
 	w.uncleared = w.epoch
 	return err
 }

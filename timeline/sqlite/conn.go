@@ -249,7 +249,8 @@ func (k connector) Connect(context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, pragma := range []string{"PRAGMA busy_timeout=10000", "PRAGMA foreign_keys=1", "PRAGMA secure_delete=1", "PRAGMA synchronous=NORMAL"} {
+	for _, pragma := range []string{"PRAGMA busy_timeout=10000", "PRAGMA foreign_keys=1", "PRAGMA secure_delete=1",
+		"PRAGMA synchronous=NORMAL"} {
 		if err := c.run(pragma); err != nil {
 			return nil, errors.Join(err, c.shut())
 		}

@@ -85,11 +85,14 @@ func (d *deletion) run(tenant, name string, expect *int64) error {
 
 // records deletes the conversation's records.
 func (d *deletion) records() error {
-	err := d.contents("SELECT rc.content FROM record r JOIN record_content rc ON rc.record = r.id WHERE r.conversation = ?", d.conv.id)
+	err := d.contents(
+		"SELECT rc.content FROM record r JOIN record_content rc ON rc.record = r.id WHERE r.conversation = ?",
+		d.conv.id)
 	if err != nil {
 		return err
 	}
-	if _, err := d.exec("DELETE FROM record_content WHERE record IN (SELECT id FROM record WHERE conversation = ?)", d.conv.id); err != nil {
+	if _, err := d.exec("DELETE FROM record_content WHERE record IN (SELECT id FROM record WHERE conversation = ?)",
+		d.conv.id); err != nil {
 		return err
 	}
 	r, err := d.exec("DELETE FROM record WHERE conversation = ?", d.conv.id)

@@ -48,7 +48,8 @@ func (w *writer) keepDerived(tenant int64, kind string, d *timeline.Derived, has
 }
 
 // Derived implements timeline.Store.
-func (s *Store) Derived(ctx context.Context, tenant, kind string, contents []timeline.Hash, visit func(timeline.Hash, []byte) error) error {
+func (s *Store) Derived(ctx context.Context, tenant, kind string, contents []timeline.Hash,
+	visit func(timeline.Hash, []byte) error) error {
 	var failed error
 	err := s.view(ctx, func(c *conn) error {
 		id, err := c.tenantID(tenant)

@@ -43,7 +43,8 @@ func (w *writer) keepExtract(tenant int64, kind string, x *timeline.Extract) err
 	if err != nil || !slices.Equal(contents, x.Contents) {
 		return err
 	}
-	if _, err := w.exec("DELETE FROM extract WHERE trunk = ? AND (kind <> ? OR first <= ? AND last >= ?)", x.Span.Trunk, kind, x.Span.Last, x.Span.First); err != nil {
+	if _, err := w.exec("DELETE FROM extract WHERE trunk = ? AND (kind <> ? OR first <= ? AND last >= ?)", x.Span.Trunk,
+		kind, x.Span.Last, x.Span.First); err != nil {
 		return err
 	}
 	data := x.Data
@@ -51,13 +52,15 @@ func (w *writer) keepExtract(tenant int64, kind string, x *timeline.Extract) err
 		data = []byte{}
 	}
 	hash := seal.Extract(x.Span, kind, data)
-	_, err = w.exec("INSERT INTO extract (trunk, first, last, kind, data, hash) VALUES (?, ?, ?, ?, ?, ?)", x.Span.Trunk, x.Span.First, x.Span.Last, kind, data, hash[:])
+	_, err = w.exec("INSERT INTO extract (trunk, first, last, kind, data, hash) VALUES (?, ?, ?, ?, ?, ?)",
+		x.Span.Trunk, x.Span.First, x.Span.Last, kind, data, hash[:])
 	w.point("between statements")
 	return err
 }
 
 // Extract implements timeline.Extracts.
-func (s *Store) Extract(ctx context.Context, tenant, kind string, at timeline.Place) (x timeline.Extract, found bool, err error) {
+func (s *Store) Extract(ctx context.Context, tenant, kind string,
+	at timeline.Place) (x timeline.Extract, found bool, err error) {
 	err = s.view(ctx, func(c *conn) error {
 		id, err := c.tenantID(tenant)
 		if err != nil {

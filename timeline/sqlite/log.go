@@ -108,7 +108,9 @@ func awaitLog(ctx context.Context, path string) error {
 			err = context.DeadlineExceeded
 		}
 		if err != nil {
-			return &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: its log was deleted while that process had it open: %w", ErrBusy, err), Hint: hintLogGone}
+			return &Error{Op: "open", Path: path,
+				Err:  fmt.Errorf("%w: its log was deleted while that process had it open: %w", ErrBusy, err),
+				Hint: hintLogGone}
 		}
 	}
 }
@@ -153,7 +155,8 @@ func (w *writer) saveLog(ctx context.Context) error {
 	start := w.clock.now()
 	for delay := 2 * time.Millisecond; ; delay = min(2*delay, 50*time.Millisecond) {
 		var busy, frames, saved int64
-		if _, err := w.one("PRAGMA wal_checkpoint(TRUNCATE)", func(r *rows) { busy, frames, saved = r.integer(0), r.integer(1), r.integer(2) }); err != nil {
+		if _, err := w.one("PRAGMA wal_checkpoint(TRUNCATE)",
+			func(r *rows) { busy, frames, saved = r.integer(0), r.integer(1), r.integer(2) }); err != nil {
 			return err
 		}
 		// The counts are -1 while another process writes the log back.

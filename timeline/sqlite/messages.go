@@ -15,7 +15,8 @@ type span struct{ trunk, first, last int64 }
 
 // Messages implements timeline.Store. The visitor sees one snapshot, and may call
 // the store.
-func (s *Store) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
+func (s *Store) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool,
+	visit func(*timeline.Entry) error) error {
 	var failed error
 	err := s.view(ctx, func(c *conn) error {
 		way, err := c.way(tenant, to, max(first, 1), min(last, to.Depth))
@@ -82,7 +83,8 @@ func (c *conn) trunkOrigin(trunk, tenant int64) (origin timeline.Place, known bo
 	known, err = c.one("SELECT origin, origin_depth FROM trunk WHERE id = ? AND tenant = ?", func(r *rows) {
 		origin = timeline.Place{Trunk: r.integer(0), Depth: r.integer(1)}
 	}, trunk, tenant)
-	if err == nil && known && (origin.Trunk >= trunk || origin.Trunk < 0 || origin.Depth < 0 || (origin.Trunk == 0) != (origin.Depth == 0)) {
+	if err == nil && known && (origin.Trunk >= trunk || origin.Trunk < 0 || origin.Depth < 0 ||
+		(origin.Trunk == 0) != (origin.Depth == 0)) {
 		err = fmt.Errorf("%w: trunk %d begins under %v", timeline.ErrDamaged, trunk, origin)
 	}
 	return origin, known, err

@@ -54,7 +54,9 @@ func ready(ctx context.Context, path string) error {
 func inspect(path string) (int64, error) {
 	switch size := exists(path); {
 	case size <= 0 && exists(path+"-wal") > 0:
-		return 0, &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: its log exists, but the file itself is missing or empty", timeline.ErrDamaged), Hint: hintDamaged}
+		return 0, &Error{Op: "open", Path: path,
+			Err:  fmt.Errorf("%w: its log exists, but the file itself is missing or empty", timeline.ErrDamaged),
+			Hint: hintDamaged}
 	case size <= 0:
 		return 0, nil
 	}
@@ -102,11 +104,14 @@ func readVersion(path, mode string) (int64, error) {
 	switch {
 	case exists(path)%page != 0:
 		// SQLite itself would read the missing bytes as zeros.
-		return 0, &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: its end is missing", timeline.ErrDamaged), Hint: hintDamaged}
+		return 0, &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: its end is missing", timeline.ErrDamaged),
+			Hint: hintDamaged}
 	case id != applicationID:
-		return 0, &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: %w", timeline.ErrDamaged, errForeign), Hint: hintForeign}
+		return 0, &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: %w", timeline.ErrDamaged, errForeign),
+			Hint: hintForeign}
 	case found > version:
-		return 0, &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: %d, this program knows %d", timeline.ErrNewer, found, version), Hint: hintNewer}
+		return 0, &Error{Op: "open", Path: path, Err: fmt.Errorf("%w: %d, this program knows %d", timeline.ErrNewer,
+			found, version), Hint: hintNewer}
 	}
 	return found, nil
 }

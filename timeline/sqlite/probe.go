@@ -33,7 +33,8 @@ func Probe(dir string, patience time.Duration) (format int64, err error) {
 	if err != nil {
 		return format, explain("open", path, err)
 	}
-	for _, statement := range []string{fmt.Sprintf("PRAGMA busy_timeout=%d", patience.Milliseconds()), "BEGIN IMMEDIATE", "CREATE TABLE probe (x)", "ROLLBACK"} {
+	for _, statement := range []string{fmt.Sprintf("PRAGMA busy_timeout=%d", patience.Milliseconds()),
+		"BEGIN IMMEDIATE", "CREATE TABLE probe (x)", "ROLLBACK"} {
 		if err = c.run(statement); err != nil {
 			break
 		}

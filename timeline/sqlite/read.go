@@ -33,9 +33,10 @@ func scanConversation(r *rows) timeline.Conversation {
 func (s *Store) Conversation(ctx context.Context, tenant, name string) (timeline.Conversation, error) {
 	var found timeline.Conversation
 	err := s.view(ctx, func(c *conn) error {
-		ok, err := c.one(conversationColumns+"JOIN tenant t ON t.id = c.tenant WHERE t.name = ? AND c.name = ?", func(r *rows) {
-			found = scanConversation(r)
-		}, tenant, name)
+		ok, err := c.one(conversationColumns+"JOIN tenant t ON t.id = c.tenant WHERE t.name = ? AND c.name = ?",
+			func(r *rows) {
+				found = scanConversation(r)
+			}, tenant, name)
 		if err == nil && !ok {
 			err = fmt.Errorf("%w: %q", timeline.ErrNoConversation, name)
 		}
@@ -48,9 +49,10 @@ func (s *Store) Conversation(ctx context.Context, tenant, name string) (timeline
 func (s *Store) Conversations(ctx context.Context, tenant string) ([]timeline.Conversation, error) {
 	all := []timeline.Conversation{}
 	err := s.view(ctx, func(c *conn) error {
-		return c.each(conversationColumns+"JOIN tenant t ON t.id = c.tenant WHERE t.name = ? ORDER BY c.name", func(r *rows) {
-			all = append(all, scanConversation(r))
-		}, tenant)
+		return c.each(conversationColumns+"JOIN tenant t ON t.id = c.tenant WHERE t.name = ? ORDER BY c.name",
+			func(r *rows) {
+				all = append(all, scanConversation(r))
+			}, tenant)
 	})
 	if err != nil {
 		return nil, err
@@ -99,7 +101,8 @@ func (s *Store) Heads(ctx context.Context, tenant, name string) ([]timeline.Plac
 }
 
 // Under implements timeline.Store.
-func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place, says timeline.Hash) (timeline.Place, bool, error) {
+func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place,
+	says timeline.Hash) (timeline.Place, bool, error) {
 	var p timeline.Place
 	found := false
 	err := s.view(ctx, func(c *conn) error {
@@ -125,7 +128,8 @@ func (s *Store) Under(ctx context.Context, tenant string, at timeline.Place, say
 			}
 		}
 		var trunk int64
-		trunk, found, err = c.number("SELECT id FROM trunk WHERE tenant = ? AND origin = ? AND origin_depth = ? AND says = ?",
+		trunk, found, err = c.number(
+			"SELECT id FROM trunk WHERE tenant = ? AND origin = ? AND origin_depth = ? AND says = ?",
 			id, at.Trunk, at.Depth, says[:])
 		p = timeline.Place{Trunk: trunk, Depth: at.Depth + 1}
 		return err
@@ -161,7 +165,8 @@ func (s *Store) Content(ctx context.Context, tenant string, h timeline.Hash) ([]
 func (s *Store) expand(h timeline.Hash, codec, size int64, data, buffer []byte) ([]byte, error) {
 	raw, err := s.codec.Expand(codec, size, data, buffer)
 	if err != nil {
-		return nil, &Error{Op: "read", Path: s.path, Err: fmt.Errorf("%w: %w: %v", timeline.ErrDamaged, err, h), Hint: hintDamaged}
+		return nil, &Error{Op: "read", Path: s.path, Err: fmt.Errorf("%w: %w: %v", timeline.ErrDamaged, err, h),
+			Hint: hintDamaged}
 	}
 	if raw == nil {
 		raw = []byte{}
@@ -176,7 +181,8 @@ func (s *Store) RecordKeys(ctx context.Context, tenant, conversation, kind strin
 		if err != nil {
 			return err
 		}
-		return c.each("SELECT key FROM record WHERE conversation = ? AND kind = ? ORDER BY id", func(r *rows) { keys = append(keys, r.text(0)) }, id, kind)
+		return c.each("SELECT key FROM record WHERE conversation = ? AND kind = ? ORDER BY id",
+			func(r *rows) { keys = append(keys, r.text(0)) }, id, kind)
 	})
 	if err != nil {
 		return nil, err

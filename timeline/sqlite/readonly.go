@@ -51,7 +51,8 @@ func (s *Store) openAs(fixed os.FileInfo) error {
 		return err
 	}
 	if found != version {
-		return &Error{Op: "open", Path: s.path, Err: fmt.Errorf("%w: %d, which must be upgraded to %d: %w", timeline.ErrOlder, found, version, ErrReadOnly), Hint: hintReadOnly}
+		return &Error{Op: "open", Path: s.path, Err: fmt.Errorf("%w: %d, which must be upgraded to %d: %w",
+			timeline.ErrOlder, found, version, ErrReadOnly), Hint: hintReadOnly}
 	}
 	if err := s.openWatcher(); err != nil {
 		return err
@@ -75,8 +76,10 @@ func (s *Store) moved() error {
 		return nil
 	}
 	now, err := os.Stat(s.path)
-	if err == nil && isSettled(s.path) && now.Size() == s.fixed.Size() && now.ModTime().Equal(s.fixed.ModTime()) && os.SameFile(now, s.fixed) {
+	if err == nil && isSettled(s.path) && now.Size() == s.fixed.Size() && now.ModTime().Equal(s.fixed.ModTime()) &&
+		os.SameFile(now, s.fixed) {
 		return nil
 	}
-	return &Error{Op: "read", Path: s.path, Err: fmt.Errorf("%w: it was changed while it was read", ErrBusy), Hint: hintMoved}
+	return &Error{Op: "read", Path: s.path, Err: fmt.Errorf("%w: it was changed while it was read", ErrBusy),
+		Hint: hintMoved}
 }

@@ -19,9 +19,11 @@ func (s *Store) Stats(ctx context.Context, tenant string) (timeline.Stats, error
 			(SELECT count(*) FROM trunk t JOIN message m ON m.trunk = t.id WHERE t.tenant = ?1),
 			(SELECT count(*) FROM trunk t JOIN variant v ON v.trunk = t.id WHERE t.tenant = ?1),
 			(SELECT count(*) FROM trunk WHERE tenant = ?1 AND origin <> 0),
-			(SELECT count(*) FROM conversation c JOIN record r ON r.conversation = c.id WHERE c.tenant = ?1)`, func(r *rows) {
-			st.Conversations, st.Messages, st.Variants, st.Branches, st.Records = r.integer(0), r.integer(1), r.integer(2), r.integer(3), r.integer(4)
-		}, id); err != nil {
+			(SELECT count(*) FROM conversation c JOIN record r ON r.conversation = c.id WHERE c.tenant = ?1)`,
+			func(r *rows) {
+				st.Conversations, st.Messages, st.Variants, st.Branches, st.Records = r.integer(0), r.integer(1),
+					r.integer(2), r.integer(3), r.integer(4)
+			}, id); err != nil {
 			return err
 		}
 		_, err = c.one("SELECT count(*), coalesce(sum(size), 0), coalesce(sum(length(data)), 0) FROM content WHERE tenant = ?", func(r *rows) {
@@ -35,7 +37,9 @@ func (s *Store) Stats(ctx context.Context, tenant string) (timeline.Stats, error
 		}, id); err != nil {
 			return err
 		}
-		if st.ExtractBytes, _, err = c.number("SELECT coalesce(sum(length(e.data)), 0) FROM trunk t JOIN extract e ON e.trunk = t.id WHERE t.tenant = ?", id); err != nil {
+		if st.ExtractBytes, _, err = c.number(
+			"SELECT coalesce(sum(length(e.data)), 0) FROM trunk t JOIN extract e ON e.trunk = t.id WHERE t.tenant = ?",
+			id); err != nil {
 			return err
 		}
 		_, st.Pending, err = c.number("SELECT 1 FROM setting WHERE name = 'uncleared'")

@@ -12,7 +12,8 @@ import (
 const tokenColumns = "SELECT hash, tenant, role, created, expires, revoked, seal FROM token "
 
 func scanToken(r *rows) timeline.Token {
-	t := timeline.Token{Tenant: r.text(1), Role: r.text(2), Created: moment(r.integer(3)), Expires: moment(r.integer(4)), Revoked: moment(r.integer(5))}
+	t := timeline.Token{Tenant: r.text(1), Role: r.text(2), Created: moment(r.integer(3)),
+		Expires: moment(r.integer(4)), Revoked: moment(r.integer(5))}
 	copy(t.Hash[:], r.bytes(0))
 	return t
 }
@@ -46,7 +47,9 @@ func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
 			return fmt.Errorf("%w: token %s exists", timeline.ErrInvalid, t.Hash.ID())
 		}
 		if t.Role == timeline.RoleConsole {
-			if _, err := w.exec("DELETE FROM token WHERE role = ? AND (expires BETWEEN 1 AND ? OR revoked BETWEEN 1 AND ?)", t.Role, micros(t.Created), micros(t.Created)); err != nil {
+			if _, err := w.exec(
+				"DELETE FROM token WHERE role = ? AND (expires BETWEEN 1 AND ? OR revoked BETWEEN 1 AND ?)", t.Role,
+				micros(t.Created), micros(t.Created)); err != nil {
 				return dirtyError{err}
 			}
 		}
@@ -90,7 +93,8 @@ func (s *Store) Token(ctx context.Context, hash timeline.TokenHash) (found timel
 		var sealed timeline.Hash
 		found, sealed, err = c.token(hash)
 		if err == nil && sealed != seal.Token(&found) {
-			found, err = timeline.Token{}, fmt.Errorf("%w: %s is not what was stored: run oriel verify", timeline.ErrNoToken, hash.ID())
+			found, err = timeline.Token{}, fmt.Errorf("%w: %s is not what was stored: run oriel verify",
+				timeline.ErrNoToken, hash.ID())
 		}
 		return err
 	})

@@ -21,7 +21,8 @@ func (s *Store) Verify(ctx context.Context, report func(timeline.Problem)) error
 	if err != nil {
 		return explain("verify", s.path, err)
 	}
-	v := verifier{conn: c, ctx: ctx, codec: s.codec, report: report, refs: map[int64]int64{}, tenants: map[int64]string{}}
+	v := verifier{conn: c, ctx: ctx, codec: s.codec, report: report, refs: map[int64]int64{},
+		tenants: map[int64]string{}}
 	err = errors.Join(v.run(), c.shut())
 	if moved := s.moved(); moved != nil {
 		return moved
@@ -40,14 +41,16 @@ type verifier struct {
 }
 
 func (v *verifier) problem(tenant int64, conversation string, at timeline.Place, format string, args ...any) {
-	v.report(timeline.Problem{Tenant: v.tenants[tenant], Conversation: conversation, Place: at, What: fmt.Sprintf(format, args...)})
+	v.report(timeline.Problem{Tenant: v.tenants[tenant], Conversation: conversation, Place: at,
+		What: fmt.Sprintf(format, args...)})
 }
 
 func (v *verifier) run() error {
 	if _, err := v.exec("BEGIN"); err != nil {
 		return err
 	}
-	for _, step := range []func() error{v.structure, v.schema, v.settings, v.names, v.trunks, v.variants, v.conversations, v.records, v.contents, v.derived, v.extracts, v.tokens} {
+	for _, step := range []func() error{v.structure, v.schema, v.settings, v.names, v.trunks, v.variants,
+		v.conversations, v.records, v.contents, v.derived, v.extracts, v.tokens} {
 		// Report a part that cannot be read like other problems, and check the
 		// rest.
 		if err := step(); errors.Is(explain("verify", "", err), timeline.ErrDamaged) {
@@ -149,12 +152,14 @@ type trunk struct {
 func (v *verifier) trunks() error {
 	var all []trunk
 	err := v.scan(`SELECT t.id, t.tenant, t.origin, t.origin_depth, t.says,
-		(SELECT coalesce(max(depth), 0) FROM conversation_trunk WHERE trunk = t.id) FROM trunk t ORDER BY t.id`, func(r *rows) error {
-		t := trunk{id: r.integer(0), tenant: r.integer(1), origin: timeline.Place{Trunk: r.integer(2), Depth: r.integer(3)}, used: r.integer(5)}
-		copy(t.says[:], r.bytes(4))
-		all = append(all, t)
-		return nil
-	})
+		(SELECT coalesce(max(depth), 0) FROM conversation_trunk WHERE trunk = t.id) FROM trunk t ORDER BY t.id`,
+		func(r *rows) error {
+			t := trunk{id: r.integer(0), tenant: r.integer(1),
+				origin: timeline.Place{Trunk: r.integer(2), Depth: r.integer(3)}, used: r.integer(5)}
+			copy(t.says[:], r.bytes(4))
+			all = append(all, t)
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -181,32 +186,35 @@ func (v *verifier) trunk(t *trunk) error {
 	}
 	at := timeline.Place{Trunk: t.id, Depth: t.origin.Depth}
 	err := v.scan(`SELECT m.depth, m.hash, m.says, m.content, m.format, m.role, m.time, m.ref, c.hash, c.tenant
-		FROM message m LEFT JOIN content c ON c.id = m.content WHERE m.trunk = ? ORDER BY m.depth`, func(r *rows) error {
-		at.Depth++
-		if r.integer(0) != at.Depth {
-			v.problem(t.tenant, "", at, "messages up to %d are missing", r.integer(0)-1)
-			at.Depth = r.integer(0)
-		}
-		v.refs[r.integer(3)]++
-		var content, chain timeline.Hash
-		copy(content[:], r.bytes(8))
-		copy(chain[:], r.bytes(1))
-		m := timeline.Message{Format: r.text(4), Role: r.text(5), Time: time.UnixMicro(r.integer(6)), Ref: r.text(7)}
-		copy(m.Identity[:], r.bytes(2))
-		switch {
-		case r.bytes(8) == nil:
-			v.problem(t.tenant, "", at, "its content is missing")
-		case r.integer(9) != t.tenant:
-			v.problem(t.tenant, "", at, "its content belongs to another tenant")
-		case timeline.Chain(before, &m, content) != chain:
-			v.problem(t.tenant, "", at, "the chain is broken: the message, or one before it, is not what was stored")
-		}
-		if at.Depth == t.origin.Depth+1 && m.Identity != t.says {
-			v.problem(t.tenant, "", at, "the trunk is not found by its first message")
-		}
-		before = chain
-		return nil
-	}, t.id)
+		FROM message m LEFT JOIN content c ON c.id = m.content WHERE m.trunk = ? ORDER BY m.depth`,
+		func(r *rows) error {
+			at.Depth++
+			if r.integer(0) != at.Depth {
+				v.problem(t.tenant, "", at, "messages up to %d are missing", r.integer(0)-1)
+				at.Depth = r.integer(0)
+			}
+			v.refs[r.integer(3)]++
+			var content, chain timeline.Hash
+			copy(content[:], r.bytes(8))
+			copy(chain[:], r.bytes(1))
+			m := timeline.Message{Format: r.text(4), Role: r.text(5), Time: time.UnixMicro(r.integer(6)),
+				Ref: r.text(7)}
+			copy(m.Identity[:], r.bytes(2))
+			switch {
+			case r.bytes(8) == nil:
+				v.problem(t.tenant, "", at, "its content is missing")
+			case r.integer(9) != t.tenant:
+				v.problem(t.tenant, "", at, "its content belongs to another tenant")
+			case timeline.Chain(before, &m, content) != chain:
+				v.problem(t.tenant, "", at,
+					"the chain is broken: the message, or one before it, is not what was stored")
+			}
+			if at.Depth == t.origin.Depth+1 && m.Identity != t.says {
+				v.problem(t.tenant, "", at, "the trunk is not found by its first message")
+			}
+			before = chain
+			return nil
+		}, t.id)
 	if err == nil && (at.Depth == t.origin.Depth || t.used != at.Depth) {
 		v.problem(t.tenant, "", at, "conversations use the trunk up to depth %d", t.used)
 	}
@@ -256,7 +264,8 @@ func (v *verifier) conversations() error {
 			v.problem(r.integer(0), r.text(1), c.head, "its revision is %d", c.revision)
 		}
 		if sealConversation(v.tenants[r.integer(0)], r.text(1), &c, r.integer(8)) != loose(r, 11) {
-			v.problem(r.integer(0), r.text(1), c.head, "the conversation's head, name, times or labels are not what was stored")
+			v.problem(r.integer(0), r.text(1), c.head,
+				"the conversation's head, name, times or labels are not what was stored")
 		}
 		return nil
 	})
@@ -288,12 +297,14 @@ func (v *verifier) records() error {
 		LEFT JOIN conversation_trunk u ON u.conversation = c.id AND u.trunk = r.trunk LEFT JOIN trunk t ON t.id = r.trunk`, func(r *rows) error {
 		at := timeline.Place{Trunk: r.integer(4), Depth: r.integer(5)}
 		if at != (timeline.Place{}) && (at.Depth > r.integer(6) || at.Depth <= r.integer(7)) {
-			v.problem(r.integer(0), r.text(1), at, "record %s %q belongs to a place that the conversation has not used", r.text(2), r.text(3))
+			v.problem(r.integer(0), r.text(1), at, "record %s %q belongs to a place that the conversation has not used",
+				r.text(2), r.text(3))
 		}
 		if r.integer(0) != r.integer(8) {
 			v.problem(r.integer(0), r.text(1), at, "record %s %q belongs to another tenant", r.text(2), r.text(3))
 		}
-		if seal.Record(v.tenants[r.integer(0)], r.text(1), r.text(2), r.text(3), at, r.integer(10), r.bytes(11), contents[r.integer(9)]) != loose(r, 12) {
+		if seal.Record(v.tenants[r.integer(0)], r.text(1), r.text(2), r.text(3), at, r.integer(10), r.bytes(11),
+			contents[r.integer(9)]) != loose(r, 12) {
 			v.problem(r.integer(0), r.text(1), at, "record %s %q is not what was stored", r.text(2), r.text(3))
 		}
 		return nil
@@ -304,14 +315,16 @@ func (v *verifier) records() error {
 func (v *verifier) recordContents() (map[int64][]timeline.Hash, error) {
 	all := map[int64][]timeline.Hash{}
 	return all, v.scan(`SELECT x.content, r.tenant, r.kind, r.key, c.tenant, x.record, c.hash FROM record_content x
-		LEFT JOIN record r ON r.id = x.record LEFT JOIN content c ON c.id = x.content ORDER BY x.record, x.n`, func(r *rows) error {
-		v.refs[r.integer(0)]++
-		if r.integer(1) != r.integer(4) {
-			v.problem(r.integer(1), "", timeline.Place{}, "a content of record %s %q is missing", r.text(2), r.text(3))
-		}
-		all[r.integer(5)] = append(all[r.integer(5)], loose(r, 6))
-		return nil
-	})
+		LEFT JOIN record r ON r.id = x.record LEFT JOIN content c ON c.id = x.content ORDER BY x.record, x.n`,
+		func(r *rows) error {
+			v.refs[r.integer(0)]++
+			if r.integer(1) != r.integer(4) {
+				v.problem(r.integer(1), "", timeline.Place{}, "a content of record %s %q is missing", r.text(2),
+					r.text(3))
+			}
+			all[r.integer(5)] = append(all[r.integer(5)], loose(r, 6))
+			return nil
+		})
 }
 
 // contents expands every content and compares the reference counts.
@@ -328,7 +341,8 @@ func (v *verifier) contents() error {
 			v.problem(r.integer(1), "", timeline.Place{}, "content %v has other bytes", h)
 		}
 		if n := v.refs[r.integer(0)]; n != r.integer(5) {
-			v.problem(r.integer(1), "", timeline.Place{}, "content %v counts %d references and has %d", h, r.integer(5), n)
+			v.problem(r.integer(1), "", timeline.Place{}, "content %v counts %d references and has %d", h, r.integer(5),
+				n)
 		}
 		if r.integer(4) != codec.Raw && err == nil {
 			buffer = raw
@@ -372,7 +386,8 @@ func (v *verifier) extracts() error {
 func (v *verifier) tokens() error {
 	return v.scan(tokenColumns, func(r *rows) error {
 		if t := scanToken(r); seal.Token(&t) != loose(r, 6) {
-			v.report(timeline.Problem{Tenant: t.Tenant, What: fmt.Sprintf("token %s is not what was stored", t.Hash.ID())})
+			v.report(timeline.Problem{Tenant: t.Tenant, What: fmt.Sprintf("token %s is not what was stored",
+				t.Hash.ID())})
 		}
 		return nil
 	})

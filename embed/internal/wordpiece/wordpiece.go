@@ -128,10 +128,13 @@ func split(vocab []byte, table *table) (starts, rests []piece, err error) {
 			return nil, nil, fmt.Errorf("wordpiece: line %d of the vocabulary is empty", id+1)
 		}
 		if len(text) > maxWord {
-			return nil, nil, fmt.Errorf("wordpiece: line %d of the vocabulary is longer than any word: is it a vocab.txt?", id+1)
+			return nil, nil,
+				fmt.Errorf("wordpiece: line %d of the vocabulary is longer than any word: is it a vocab.txt?", id+1)
 		}
 		if table.holdsMark(text) {
-			return nil, nil, fmt.Errorf("wordpiece: line %d of the vocabulary, %q, holds a combining mark that is not supported", id+1, text)
+			return nil, nil,
+				fmt.Errorf("wordpiece: line %d of the vocabulary, %q, holds a combining mark that is not supported",
+					id+1, text)
 		}
 		p := piece{uint32(from), uint32(from + len(text)), id}
 		if len(text) > len(continuation) && string(text[:len(continuation)]) == continuation {

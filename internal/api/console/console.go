@@ -49,7 +49,8 @@ func Handler() http.Handler {
 		}
 		data, err := site.ReadFile(name)
 		sum := sha256.Sum256(data)
-		files[strings.TrimPrefix(name, "site/")] = file{kindOf(name), `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, data}
+		files[strings.TrimPrefix(name, "site/")] = file{kindOf(name),
+			`"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, data}
 		return err
 	})
 	if err != nil {
@@ -98,7 +99,8 @@ func serve(w http.ResponseWriter, r *http.Request, files map[string]file) {
 	}
 	f, ok := files[name]
 	if !ok {
-		http.Error(w, "there is nothing here: /oriel/ is the console, /oriel/api/openapi.json describes the API", http.StatusNotFound)
+		http.Error(w, "there is nothing here: /oriel/ is the console, /oriel/api/openapi.json describes the API",
+			http.StatusNotFound)
 		return
 	}
 	h.Set("Content-Type", f.kind)

@@ -14,7 +14,8 @@ import (
 
 // Compare reads everything of a store and what another has of it, and reports each
 // difference. It compares bytes, not hashes of them.
-func Compare(ctx context.Context, from, to timeline.Whole, progress func(done, total int64), report func(difference string)) error {
+func Compare(ctx context.Context, from, to timeline.Whole, progress func(done, total int64),
+	report func(difference string)) error {
 	c := comparison{from: from, to: to, progress: progress, report: report}
 	tenants, err := from.Tenants(ctx)
 	if err != nil {
@@ -148,7 +149,8 @@ func (c *comparison) find(ctx context.Context, head timeline.Place) (at timeline
 var errEnough = errors.New("enough")
 
 // entries iterates over the messages on the way to a place.
-func entries(ctx context.Context, s timeline.Store, tenant string, to timeline.Place, failed *error) iter.Seq[*timeline.Entry] {
+func entries(ctx context.Context, s timeline.Store, tenant string, to timeline.Place,
+	failed *error) iter.Seq[*timeline.Entry] {
 	return func(yield func(*timeline.Entry) bool) {
 		err := s.Messages(ctx, tenant, to, 1, math.MaxInt64, false, func(e *timeline.Entry) error {
 			if !yield(e) {
@@ -162,7 +164,8 @@ func entries(ctx context.Context, s timeline.Store, tenant string, to timeline.P
 	}
 }
 
-func (c *comparison) compareWay(ctx context.Context, to, there timeline.Place, places map[timeline.Place]timeline.Place) error {
+func (c *comparison) compareWay(ctx context.Context, to, there timeline.Place,
+	places map[timeline.Place]timeline.Place) error {
 	var err, err2 error
 	next, stop := iter.Pull(entries(ctx, c.to, c.tenant, there, &err2))
 	defer stop()
@@ -179,7 +182,8 @@ func (c *comparison) compareWay(ctx context.Context, to, there timeline.Place, p
 		switch {
 		case !bytes.Equal(a.Raw, b.Raw):
 			c.differ("message %d has other bytes", n)
-		case a.Identity != b.Identity || a.Format != b.Format || a.Role != b.Role || a.Ref != b.Ref || !a.Time.Equal(b.Time) || a.Place.Depth != b.Place.Depth:
+		case a.Identity != b.Identity || a.Format != b.Format || a.Role != b.Role || a.Ref != b.Ref ||
+			!a.Time.Equal(b.Time) || a.Place.Depth != b.Place.Depth:
 			c.differ("message %d has another identity, format, role, ref or time", n)
 		case !slices.Equal(a.Variants, b.Variants):
 			c.differ("message %d has other forms", n)
@@ -243,7 +247,8 @@ func (c *comparison) compareRecords(ctx context.Context, places map[timeline.Pla
 	var contents []timeline.Hash
 	for i := range min(len(all), len(others)) {
 		a, b := &all[i], &others[i]
-		if a.Kind != b.Kind || a.Key != b.Key || places[a.At] != b.At || !a.Time.Equal(b.Time) || !bytes.Equal(a.Data, b.Data) || !slices.Equal(a.Contents, b.Contents) {
+		if a.Kind != b.Kind || a.Key != b.Key || places[a.At] != b.At || !a.Time.Equal(b.Time) ||
+			!bytes.Equal(a.Data, b.Data) || !slices.Equal(a.Contents, b.Contents) {
 			c.differ("record %s %q differs", a.Kind, a.Key)
 		}
 		contents = append(contents, a.Contents...)

@@ -165,7 +165,8 @@ func (c *copier) copyConversation(ctx context.Context, conversation timeline.Con
 	if err := c.copyDerived(ctx); err != nil {
 		return err
 	}
-	_, err = c.apply(ctx, timeline.Change{At: c.places[conversation.Head], Now: conversation.Updated, Project: conversation.Project, Continues: conversation.Continues})
+	_, err = c.apply(ctx, timeline.Change{At: c.places[conversation.Head], Now: conversation.Updated,
+		Project: conversation.Project, Continues: conversation.Continues})
 	return err
 }
 
@@ -214,7 +215,8 @@ func (c *copier) copyWay(ctx context.Context, to timeline.Place) error {
 
 // copyMessages appends messages after a place of the target, with all of their forms, and
 // returns the place of the last.
-func (c *copier) copyMessages(ctx context.Context, at timeline.Place, entries []timeline.Entry) (timeline.Place, error) {
+func (c *copier) copyMessages(ctx context.Context, at timeline.Place,
+	entries []timeline.Entry) (timeline.Place, error) {
 	messages := make([]timeline.Message, len(entries))
 	for i := range entries {
 		messages[i] = entries[i].Message
@@ -234,7 +236,8 @@ func (c *copier) copyMessages(ctx context.Context, at timeline.Place, entries []
 			if form.Raw, err = c.from.Content(ctx, c.tenant, h); err != nil {
 				return at, err
 			}
-			if _, err := c.apply(ctx, timeline.Change{Stay: true, At: before, Messages: []timeline.Message{form}}); err != nil {
+			if _, err := c.apply(ctx, timeline.Change{Stay: true, At: before,
+				Messages: []timeline.Message{form}}); err != nil {
 				return at, err
 			}
 			c.stored[h], c.contentHashes[h] = true, true

@@ -82,7 +82,8 @@ func anyValue(v attribute.Value) []byte {
 	case attribute.INT64:
 		return protowire.AppendVarint(protowire.AppendTag(nil, 3, protowire.VarintType), uint64(v.AsInt64()))
 	case attribute.FLOAT64:
-		return protowire.AppendFixed64(protowire.AppendTag(nil, 4, protowire.Fixed64Type), math.Float64bits(v.AsFloat64()))
+		return protowire.AppendFixed64(protowire.AppendTag(nil, 4, protowire.Fixed64Type),
+			math.Float64bits(v.AsFloat64()))
 	}
 	return protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), valid(v.String()))
 }

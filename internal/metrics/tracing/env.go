@@ -31,7 +31,8 @@ func FromEnv(version string, log *slog.Logger) (*Tracer, error) {
 	if out == nil || err != nil {
 		return nil, err
 	}
-	service := resource.NewSchemaless(attribute.String("service.name", "oriel"), attribute.String("service.version", version))
+	service := resource.NewSchemaless(attribute.String("service.name", "oriel"),
+		attribute.String("service.version", version))
 	described, err := resource.Merge(service, resource.Environment())
 	if err != nil {
 		described = service
@@ -56,7 +57,9 @@ func exporterFromEnv(getenv func(string) string, log *slog.Logger) (*exporter, e
 		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER %q is not supported: use otlp or none", e)
 	}
 	if p := get("PROTOCOL"); p != "" && p != "http/protobuf" {
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL %q is not supported: use http/protobuf, which collectors accept at port 4318", p)
+		return nil, fmt.Errorf(
+			"OTEL_EXPORTER_OTLP_PROTOCOL %q is not supported: use http/protobuf, which collectors accept at port 4318",
+			p)
 	}
 	target, err := endpoint(getenv)
 	if err != nil {
@@ -84,7 +87,9 @@ func exporterFromEnv(getenv func(string) string, log *slog.Logger) (*exporter, e
 		key, value, ok := strings.Cut(pair, "=")
 		value, bad := url.PathUnescape(strings.TrimSpace(value))
 		if !ok || bad != nil || strings.TrimSpace(key) == "" {
-			return nil, errors.New("OTEL_EXPORTER_OTLP_HEADERS: give KEY=VALUE,KEY=VALUE with escaped values") // it may have a key: it is not repeated
+			return nil, errors.New(
+				// it may have a key: it is not repeated
+				"OTEL_EXPORTER_OTLP_HEADERS: give KEY=VALUE,KEY=VALUE with escaped values")
 		}
 		e.header.Set(strings.TrimSpace(key), value)
 	}

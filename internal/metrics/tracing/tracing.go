@@ -53,7 +53,8 @@ const (
 
 // newTracer returns a tracer whose spans go to a provider.
 func newTracer(provider *sdktrace.TracerProvider, version string) *Tracer {
-	return &Tracer{provider: provider, tracer: provider.Tracer("github.com/oriel-context/oriel", trace.WithInstrumentationVersion(version)), calls: map[string]*traced{}}
+	return &Tracer{provider: provider, tracer: provider.Tracer("github.com/oriel-context/oriel",
+		trace.WithInstrumentationVersion(version)), calls: map[string]*traced{}}
 }
 
 // call holds the spans of one call.
@@ -78,8 +79,10 @@ func (t *Tracer) Begin(s proxy.TraceStart) proxy.Trace {
 	c := &traced{t: t, TraceStart: s, parented: trace.SpanContextFromContext(parent).IsValid()}
 	c.Header = nil // it has keys
 	route := s.Format.Protocol().Route
-	c.ctx, c.server = t.tracer.Start(parent, "POST "+route, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(s.Began),
-		trace.WithAttributes(attribute.String("http.request.method", http.MethodPost), attribute.String("http.route", route),
+	c.ctx, c.server = t.tracer.Start(parent, "POST "+route, trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithTimestamp(s.Began),
+		trace.WithAttributes(attribute.String("http.request.method", http.MethodPost),
+			attribute.String("http.route", route),
 			attribute.String("oriel.call", s.ID)))
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,14 +107,16 @@ func (c *traced) Send(h http.Header) {
 	if c.client != nil {
 		c.client.End()
 	}
-	attributes := []attribute.KeyValue{attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", c.Vendor)}
+	attributes := []attribute.KeyValue{attribute.String("gen_ai.operation.name", "chat"),
+		attribute.String("gen_ai.provider.name", c.Vendor)}
 	if host, port, err := net.SplitHostPort(c.Upstream); err == nil {
 		n, _ := strconv.Atoi(port)
 		attributes = append(attributes, attribute.String("server.address", host), attribute.Int("server.port", n))
 	} else {
 		attributes = append(attributes, attribute.String("server.address", c.Upstream))
 	}
-	ctx, span := c.t.tracer.Start(c.ctx, "chat", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
+	ctx, span := c.t.tracer.Start(c.ctx, "chat", trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(attributes...))
 	c.client = span
 	if c.parented {
 		c.t.context.Inject(ctx, propagation.HeaderCarrier(h))
@@ -125,7 +130,8 @@ func (c *traced) Answer(status int, stream bool) {
 	if c.client == nil {
 		return
 	}
-	c.client.SetAttributes(attribute.Int("http.response.status_code", status), attribute.Bool("gen_ai.request.stream", stream))
+	c.client.SetAttributes(attribute.Int("http.response.status_code", status),
+		attribute.Bool("gen_ai.request.stream", stream))
 	if status >= http.StatusBadRequest {
 		fail(c.client, strconv.Itoa(status))
 	}
@@ -188,7 +194,8 @@ func (t *Tracer) Stage(s call.Stage) {
 		return
 	}
 	if c := t.of(s.Call); c != nil {
-		_, span := t.tracer.Start(c.ctx, "oriel "+s.Name, trace.WithTimestamp(s.Began), trace.WithAttributes(attribute.String("oriel.stage", s.Name)))
+		_, span := t.tracer.Start(c.ctx, "oriel "+s.Name, trace.WithTimestamp(s.Began),
+			trace.WithAttributes(attribute.String("oriel.stage", s.Name)))
 		span.End(trace.WithTimestamp(s.Began.Add(s.Took)))
 	}
 }
@@ -213,7 +220,8 @@ func (t *Tracer) Event(e oriel.Event) {
 		return
 	}
 	var attributes []attribute.KeyValue
-	for _, a := range []struct{ key, value string }{{"oriel.action", e.Action}, {"oriel.plan", e.Plan}, {"oriel.reason", e.Reason}} {
+	for _, a := range []struct{ key, value string }{{"oriel.action", e.Action}, {"oriel.plan", e.Plan},
+		{"oriel.reason", e.Reason}} {
 		if a.value != "" {
 			attributes = append(attributes, attribute.String(a.key, a.value))
 		}
@@ -221,7 +229,8 @@ func (t *Tracer) Event(e oriel.Event) {
 	for _, a := range []struct {
 		key   string
 		value int
-	}{{"oriel.tokens.before", e.TokensBefore}, {"oriel.tokens.after", e.TokensAfter}, {"oriel.tokens.recalled", e.Recalled}} {
+	}{{"oriel.tokens.before", e.TokensBefore}, {"oriel.tokens.after", e.TokensAfter},
+		{"oriel.tokens.recalled", e.Recalled}} {
 		if a.value > 0 {
 			attributes = append(attributes, attribute.Int(a.key, a.value))
 		}
@@ -233,7 +242,8 @@ func (t *Tracer) Event(e oriel.Event) {
 // mu.
 func (c *traced) describe(e *oriel.Event) {
 	conversation := attribute.String("gen_ai.conversation.id", clip.To(e.Conversation, clip.Line))
-	c.server.SetAttributes(conversation, attribute.Int("oriel.tokens.before", e.TokensBefore), attribute.Int("oriel.tokens.after", e.TokensAfter), attribute.Int("oriel.budget", e.Budget))
+	c.server.SetAttributes(conversation, attribute.Int("oriel.tokens.before", e.TokensBefore),
+		attribute.Int("oriel.tokens.after", e.TokensAfter), attribute.Int("oriel.budget", e.Budget))
 	if e.Plan != "" {
 		c.server.SetAttributes(attribute.String("oriel.plan", e.Plan))
 	}
@@ -246,8 +256,10 @@ func (c *traced) describe(e *oriel.Event) {
 	if u := e.Usage; u != nil {
 		written := u.CacheWrite + u.Hour
 		c.client.SetAttributes(
-			attribute.Int("gen_ai.usage.input_tokens", u.Input+u.CacheRead+written), attribute.Int("gen_ai.usage.output_tokens", u.Output),
-			attribute.Int("gen_ai.usage.cache_read.input_tokens", u.CacheRead), attribute.Int("gen_ai.usage.cache_creation.input_tokens", written))
+			attribute.Int("gen_ai.usage.input_tokens", u.Input+u.CacheRead+written),
+			attribute.Int("gen_ai.usage.output_tokens", u.Output),
+			attribute.Int("gen_ai.usage.cache_read.input_tokens", u.CacheRead),
+			attribute.Int("gen_ai.usage.cache_creation.input_tokens", written))
 		if u.Reasoning > 0 {
 			c.client.SetAttributes(attribute.Int("gen_ai.usage.reasoning.output_tokens", u.Reasoning))
 		}

@@ -115,7 +115,8 @@ func New(store Store, now func() time.Time) *Tokens {
 	}
 	return &Tokens{
 		store: store, now: now,
-		known: map[timeline.TokenHash]answer{}, unknown: map[timeline.TokenHash]time.Time{}, asked: map[timeline.TokenHash]*question{},
+		known: map[timeline.TokenHash]answer{}, unknown: map[timeline.TokenHash]time.Time{},
+		asked: map[timeline.TokenHash]*question{},
 	}
 }
 
@@ -183,7 +184,8 @@ func (t *Tokens) look(hash timeline.TokenHash) (a answer, known bool, q *questio
 }
 
 // await waits for a question. If the store does not answer in time, what was known holds.
-func (t *Tokens) await(ctx context.Context, q *question, hash timeline.TokenHash, a answer, known bool, wait time.Duration) (answer, error) {
+func (t *Tokens) await(ctx context.Context, q *question, hash timeline.TokenHash, a answer, known bool,
+	wait time.Duration) (answer, error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	err := ErrUnavailable

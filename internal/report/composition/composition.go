@@ -107,7 +107,8 @@ func Read(ctx context.Context, store timeline.Store, tenant, conversation, call 
 	if err != nil {
 		return nil, err
 	}
-	records = slices.DeleteFunc(records, func(r timeline.Record) bool { return strings.HasPrefix(r.Key, usage.Imported) })
+	records = slices.DeleteFunc(records,
+		func(r timeline.Record) bool { return strings.HasPrefix(r.Key, usage.Imported) })
 	at := slices.IndexFunc(records, func(r timeline.Record) bool { return r.Key == call })
 	if at < 0 {
 		return nil, fmt.Errorf("conversation %q has no call %q", conversation, call)
@@ -118,9 +119,11 @@ func Read(ctx context.Context, store timeline.Store, tenant, conversation, call 
 	}
 	model := o.Models.Lookup(stored.Model)
 	w := &Window{
-		Conversation: conversation, Call: call, Number: at + 1, Time: stored.Began.UTC(), Model: stored.Model, Profile: stored.Profile,
-		Window: windowOf(&model, max(stored.Hard, b.Total)), Limit: stored.Hard, Budget: stored.Wish, Tokens: b.Total, Accuracy: b.Accuracy,
-		LeftOut: max(0, stored.Came-stored.Tokens),
+		Conversation: conversation, Call: call, Number: at + 1, Time: stored.Began.UTC(), Model: stored.Model,
+		Profile: stored.Profile,
+		Window:  windowOf(&model, max(stored.Hard, b.Total)), Limit: stored.Hard, Budget: stored.Wish, Tokens: b.Total,
+		Accuracy: b.Accuracy,
+		LeftOut:  max(0, stored.Came-stored.Tokens),
 	}
 	if u := stored.Usage; u != nil {
 		w.Reported = usage.OfProvider(u).Prompt()
@@ -132,7 +135,8 @@ func Read(ctx context.Context, store timeline.Store, tenant, conversation, call 
 
 // readPieces reads the record of a call and takes what was sent to pieces, whose tokens add
 // up to the total of the breakdown.
-func readPieces(ctx context.Context, store timeline.Store, tenant, conversation string, record *timeline.Record, o *Options) (*call.Stored, token.Breakdown, []piece, error) {
+func readPieces(ctx context.Context, store timeline.Store, tenant, conversation string, record *timeline.Record,
+	o *Options) (*call.Stored, token.Breakdown, []piece, error) {
 	stored, sent, err := call.ReadSent(ctx, store, tenant, conversation, record, call.SentOptions{Models: o.Models})
 	if err != nil {
 		return nil, token.Breakdown{}, nil, err
@@ -141,7 +145,8 @@ func readPieces(ctx context.Context, store timeline.Store, tenant, conversation 
 	if err != nil {
 		return nil, token.Breakdown{}, nil, err
 	}
-	counter := token.NewCounter(o.Models.Lookup(stored.Model), token.Options{Scale: o.Calibration.Scale(token.LearntKey(tenant, stored.Model))})
+	counter := token.NewCounter(o.Models.Lookup(stored.Model),
+		token.Options{Scale: o.Calibration.Scale(token.LearntKey(tenant, stored.Model))})
 	b := counter.Request(&body.Request)
 	return stored, b, decompose(&body.Request, counter, b, stored.SentIDs), nil
 }
@@ -159,7 +164,8 @@ func windowOf(m *token.Model, accepted int) int {
 }
 
 // order is that of Kinds.
-var order = []Kind{System, Tools, Memory, Agent, People, Model, Thinking, Calls, Results, Media, Digest, Recalled, Notes, Other, Overhead, Free}
+var order = []Kind{System, Tools, Memory, Agent, People, Model, Thinking, Calls, Results, Media, Digest, Recalled,
+	Notes, Other, Overhead, Free}
 
 func (w *Window) of(tokens int) float64 { return float64(tokens) / float64(max(1, w.Window)) }
 
@@ -189,7 +195,8 @@ func (w *Window) share(pieces []piece) {
 		w.Kinds = append(w.Kinds, Share{Kind: Free, Tokens: free, Share: w.of(free)})
 	}
 	slices.SortFunc(w.Kinds, func(a, b Share) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind)), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind)),
+			cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name))
 	})
 }
 
@@ -203,14 +210,16 @@ func (w *Window) largest(pieces []piece, most int) {
 			break
 		}
 		if p.kind != Overhead {
-			w.Largest = append(w.Largest, Thing{Kind: p.kind, Name: cmp.Or(p.name, p.group), ID: p.id, Tokens: p.tokens, Share: w.of(p.tokens), Text: p.text})
+			w.Largest = append(w.Largest, Thing{Kind: p.kind, Name: cmp.Or(p.name, p.group), ID: p.id, Tokens: p.tokens,
+				Share: w.of(p.tokens), Text: p.text})
 		}
 	}
 }
 
 // unused lists the tools that were sent with every call and never called: records are the
 // calls up to this one, whose request, as it came, has all calls of tools.
-func (w *Window) unused(ctx context.Context, store timeline.Store, tenant string, records []timeline.Record, stored *call.Stored, pieces []piece) error {
+func (w *Window) unused(ctx context.Context, store timeline.Store, tenant string, records []timeline.Record,
+	stored *call.Stored, pieces []piece) error {
 	w.Unused = []Tool{}
 	came, err := wire.Read(stored.Body, wire.Auto, wire.Limits{})
 	if err != nil {
@@ -244,7 +253,8 @@ func usedTools(messages []chat.Message, used map[string]bool) {
 }
 
 // always returns the names of the tools that all calls have that have any.
-func (w *Window) always(ctx context.Context, store timeline.Store, tenant string, records []timeline.Record) (map[string]bool, error) {
+func (w *Window) always(ctx context.Context, store timeline.Store, tenant string,
+	records []timeline.Record) (map[string]bool, error) {
 	var all map[string]bool
 	seen := map[string]bool{}
 	for i := range records {

@@ -14,8 +14,10 @@ var (
 	claudeHead = "# claudeMd\n"
 	claudeFile = regexp.MustCompile(`(?m)^Contents of ([^\n]+?)(?: \([^\n]*\))?:\n`)
 	// claudeEnds are what follows the last file.
-	claudeEnds = []string{"\n# currentDate\n", "\n# gitStatus\n", "\n      IMPORTANT: this context may or may not be relevant", "\n</system-reminder>"}
-	codexFile  = regexp.MustCompile(`(?s)^# AGENTS\.md instructions for ([^\n]+)\n.*?<INSTRUCTIONS>\n(.*)</INSTRUCTIONS>`)
+	claudeEnds = []string{"\n# currentDate\n", "\n# gitStatus\n",
+		"\n      IMPORTANT: this context may or may not be relevant", "\n</system-reminder>"}
+	codexFile = regexp.MustCompile(
+		`(?s)^# AGENTS\.md instructions for ([^\n]+)\n.*?<INSTRUCTIONS>\n(.*)</INSTRUCTIONS>`)
 )
 
 // memoryFiles returns the memory files in a text of role user.

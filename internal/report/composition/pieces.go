@@ -112,7 +112,8 @@ func message(m *chat.Message, c *token.Counter, called map[string]string) (out [
 		case chat.Call:
 			called[p.ID] = p.Name
 			_, about := condense.MainArgument(p.Name, p.Arguments())
-			out = append(out, piece{kind: Calls, group: p.Name, name: p.Name, tokens: n, text: cmp.Or(about, p.Arguments())})
+			out = append(out, piece{kind: Calls, group: p.Name, name: p.Name, tokens: n,
+				text: cmp.Or(about, p.Arguments())})
 		case chat.Result:
 			tool := p.Name
 			if tool == "" {

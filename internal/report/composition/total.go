@@ -115,14 +115,17 @@ func (g *group) from(id int64) (calls int, rates float64) {
 }
 
 // ReadTotal reads what filled the windows of a tenant's calls since a time.
-func ReadTotal(ctx context.Context, store timeline.Store, calls *usage.Reader, tenant string, since time.Time, o Options) (*Total, error) {
+func ReadTotal(ctx context.Context, store timeline.Store, calls *usage.Reader, tenant string, since time.Time,
+	o Options) (*Total, error) {
 	o.complete()
-	t := &Total{Since: since.UTC(), Kinds: []TotalShare{}, Largest: []TotalThing{}, Unused: []TotalTool{}, UnknownModels: []string{}}
+	t := &Total{Since: since.UTC(), Kinds: []TotalShare{}, Largest: []TotalThing{}, Unused: []TotalTool{},
+		UnknownModels: []string{}}
 	groups, err := t.groups(ctx, calls, tenant, since, &o)
 	if err != nil {
 		return nil, err
 	}
-	s := &totalSum{Total: t, kinds: map[[2]string]*TotalShare{}, things: map[thingKey]*TotalThing{}, used: map[string]bool{}}
+	s := &totalSum{Total: t, kinds: map[[2]string]*TotalShare{}, things: map[thingKey]*TotalThing{},
+		used: map[string]bool{}}
 	for i := range groups[:min(len(groups), maxRead)] {
 		if err := s.add(ctx, store, tenant, &groups[i], &o); err != nil {
 			return nil, err
@@ -133,28 +136,31 @@ func ReadTotal(ctx context.Context, store timeline.Store, calls *usage.Reader, t
 }
 
 // groups returns the groups of calls, those with the most tokens first.
-func (t *Total) groups(ctx context.Context, calls *usage.Reader, tenant string, since time.Time, o *Options) ([]group, error) {
+func (t *Total) groups(ctx context.Context, calls *usage.Reader, tenant string, since time.Time,
+	o *Options) ([]group, error) {
 	var groups []group
-	err := calls.Visit(ctx, tenant, usage.Options{Since: since, Models: o.Models}, func(c *timeline.Conversation, list []usage.Priced, _ []usage.Paid) error {
-		at := map[[2]string]int{}
-		for i := range list {
-			p := &list[i]
-			t.Calls++
-			if p.Plan == "" && p.Sent != p.Came || !p.Billed {
-				continue // its body is not kept, or nothing was paid
+	err := calls.Visit(ctx, tenant, usage.Options{Since: since, Models: o.Models},
+		func(c *timeline.Conversation, list []usage.Priced, _ []usage.Paid) error {
+			at := map[[2]string]int{}
+			for i := range list {
+				p := &list[i]
+				t.Calls++
+				if p.Plan == "" && p.Sent != p.Came || !p.Billed {
+					continue // its body is not kept, or nothing was paid
+				}
+				key := [2]string{p.Model, p.Plan}
+				k, ok := at[key]
+				if !ok {
+					k = len(groups)
+					at[key] = k
+					groups = append(groups, group{conversation: c.Name})
+				}
+				groups[k].calls = append(groups[k].calls, groupCall{id: p.ID, last: p.Last, rate: rate(p, o.Models),
+					prompt: p.Price.Usage.Prompt(), model: p.Model, known: p.Known})
+				groups[k].tokens += p.Sent
 			}
-			key := [2]string{p.Model, p.Plan}
-			k, ok := at[key]
-			if !ok {
-				k = len(groups)
-				at[key] = k
-				groups = append(groups, group{conversation: c.Name})
-			}
-			groups[k].calls = append(groups[k].calls, groupCall{id: p.ID, last: p.Last, rate: rate(p, o.Models), prompt: p.Price.Usage.Prompt(), model: p.Model, known: p.Known})
-			groups[k].tokens += p.Sent
-		}
-		return nil
-	})
+			return nil
+		})
 	for i := range groups {
 		slices.SortStableFunc(groups[i].calls, func(a, b groupCall) int { return cmp.Compare(b.last, a.last) })
 		sum := 0.0
@@ -253,7 +259,8 @@ func (s *totalSum) piece(g *group, p *piece) {
 	}
 	t := s.things[key]
 	if t == nil {
-		t = &TotalThing{Kind: p.kind, Name: cmp.Or(p.name, p.group), Conversation: key.conversation, ID: p.id, Text: p.text}
+		t = &TotalThing{Kind: p.kind, Name: cmp.Or(p.name, p.group), Conversation: key.conversation, ID: p.id,
+			Text: p.text}
 		s.things[key] = t
 	}
 	t.Tokens = max(t.Tokens, p.tokens)
@@ -266,7 +273,8 @@ func (s *totalSum) settle() {
 	if s.Cost > 0 {
 		costs = s.paid / s.Cost
 	}
-	kinds := slices.SortedFunc(maps.Values(s.kinds), func(a, b *TotalShare) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	kinds := slices.SortedFunc(maps.Values(s.kinds),
+		func(a, b *TotalShare) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
 	parts := make([]int, len(kinds))
 	for i, k := range kinds {
 		parts[i], k.Cost = k.Tokens, k.Cost*costs
@@ -293,7 +301,8 @@ func (s *totalSum) finish(largest int) {
 		}
 	}
 	slices.SortFunc(s.Kinds, func(a, b TotalShare) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind)), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind)),
+			cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name))
 	})
 	for _, t := range s.things {
 		t.Cost = money(t.Cost)
@@ -303,9 +312,11 @@ func (s *totalSum) finish(largest int) {
 		}
 	}
 	slices.SortFunc(s.Largest, func(a, b TotalThing) int {
-		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Conversation, b.Conversation), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.Conversation, b.Conversation), cmp.Compare(a.ID, b.ID))
 	})
 	s.Largest = s.Largest[:min(len(s.Largest), largest)]
-	slices.SortFunc(s.Unused, func(a, b TotalTool) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(s.Unused,
+		func(a, b TotalTool) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name)) })
 	s.Cost = money(s.Cost)
 }

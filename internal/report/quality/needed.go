@@ -23,8 +23,10 @@ type touch struct {
 // verbs are what tools of common agents do, by their names in lower case.
 var verbs = map[string]string{
 	"read": "read", "read_file": "read", "view": "read", "open_file": "read",
-	"edit": "change", "multiedit": "change", "notebookedit": "change", "write": "change", "write_file": "change", "edit_file": "change", "str_replace": "change", "replace_in_file": "change",
-	"bash": "run", "shell": "run", "exec_command": "run", "run_command": "run", "execute_command": "run", "run_shell_command": "run",
+	"edit": "change", "multiedit": "change", "notebookedit": "change", "write": "change", "write_file": "change",
+	"edit_file": "change", "str_replace": "change", "replace_in_file": "change",
+	"bash": "run", "shell": "run", "exec_command": "run", "run_command": "run", "execute_command": "run",
+	"run_shell_command": "run",
 }
 
 // touchOf reads a call of a tool; ok is false for tools that neither read, change nor run
@@ -43,7 +45,8 @@ func touchOf(p *chat.Part) (t touch, ok bool) {
 		return touch{}, false
 	}
 	name := strings.ToLower(p.Name)
-	t = touch{does: verbs[name], about: cmp.Or(a.Path, a.Short, a.Camel, a.Notebook), args: args, whole: strings.HasPrefix(name, "write")}
+	t = touch{does: verbs[name], about: cmp.Or(a.Path, a.Short, a.Camel, a.Notebook), args: args,
+		whole: strings.HasPrefix(name, "write")}
 	if t.does == "run" {
 		t.about = string(a.Command) + string(a.Cmd)
 	}

@@ -57,7 +57,8 @@ func (m *Measures) Add(o *Measures) {
 	m.Again, m.Held = m.Again+o.Again, m.Held+o.Held
 	m.Passages, m.Used = m.Passages+o.Passages, m.Used+o.Used
 	m.Text, m.Repeated, m.Stale = m.Text+o.Text, m.Repeated+o.Repeated, m.Stale+o.Stale
-	m.CameText, m.CameRepeated, m.CameStale = m.CameText+o.CameText, m.CameRepeated+o.CameRepeated, m.CameStale+o.CameStale
+	m.CameText, m.CameRepeated, m.CameStale = m.CameText+o.CameText, m.CameRepeated+o.CameRepeated,
+		m.CameStale+o.CameStale
 }
 
 // Look measures one call: the request as it came, as it was sent, and the reply. cut

@@ -60,7 +60,8 @@ func Read(ctx context.Context, store timeline.Store, tenant string, o Options) (
 			switch {
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
-			case errors.Is(err, errSkipped), errors.Is(err, timeline.ErrNoConversation), errors.Is(err, timeline.ErrNoPlace):
+			case errors.Is(err, errSkipped), errors.Is(err, timeline.ErrNoConversation),
+				errors.Is(err, timeline.ErrNoPlace):
 				r.Skipped++
 			case err != nil:
 				return nil, err
@@ -93,7 +94,8 @@ func Call(ctx context.Context, store timeline.Store, tenant, conversation, id st
 var errSkipped = errors.New("not measured")
 
 // measure measures the call of a record.
-func measure(ctx context.Context, store timeline.Store, tenant string, c *timeline.Conversation, record *timeline.Record, o *Options, known map[string]bool) (*Measures, error) {
+func measure(ctx context.Context, store timeline.Store, tenant string, c *timeline.Conversation,
+	record *timeline.Record, o *Options, known map[string]bool) (*Measures, error) {
 	reply, err := replyTo(ctx, store, tenant, c, record)
 	if err != nil {
 		return nil, err
@@ -121,7 +123,8 @@ func measure(ctx context.Context, store timeline.Store, tenant string, c *timeli
 
 // replyTo returns the messages of the model that follow a call's request; none if the
 // conversation has left its branch.
-func replyTo(ctx context.Context, store timeline.Store, tenant string, c *timeline.Conversation, record *timeline.Record) (reply []chat.Message, err error) {
+func replyTo(ctx context.Context, store timeline.Store, tenant string, c *timeline.Conversation,
+	record *timeline.Record) (reply []chat.Message, err error) {
 	last := record.At.Depth
 	on, err := timeline.Passes(ctx, store, tenant, c.Head, record.At)
 	if err != nil || !on || last >= c.Head.Depth {

@@ -66,7 +66,8 @@ type line struct {
 // the call shows it: what it repeats is most of its prompt. Of others it is what the
 // conversation had at best.
 func (s *line) hits(rule *token.CacheRule, c *Call) (hit float64, seen bool) {
-	if r := c.Repeats; r != nil && c.Sent > 0 && c.Usage.Prompt() > 0 && r.Sent >= max(rule.Min, leastShown) && 2*r.Sent >= c.Sent {
+	if r := c.Repeats; r != nil && c.Sent > 0 && c.Usage.Prompt() > 0 && r.Sent >= max(rule.Min, leastShown) &&
+		2*r.Sent >= c.Sent {
 		hit = float64(c.Usage.CacheRead) / (float64(c.Usage.Prompt()) * float64(r.Sent) / float64(c.Sent))
 		if hit > mostlyHit {
 			hit = 1 // caches work in steps

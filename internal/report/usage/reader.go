@@ -67,7 +67,8 @@ func NewReader(store timeline.Store) *Reader {
 
 // Visit visits conversations with their calls since o.Since, oldest first, and what was
 // paid for summaries since then. Visit must not keep or change them.
-func (r *Reader) Visit(ctx context.Context, tenant string, o Options, visit func(c *timeline.Conversation, calls []Priced, paid []Paid) error) error {
+func (r *Reader) Visit(ctx context.Context, tenant string, o Options,
+	visit func(c *timeline.Conversation, calls []Priced, paid []Paid) error) error {
 	all, err := r.store.Conversations(ctx, tenant)
 	if err != nil {
 		return err
@@ -96,7 +97,8 @@ func (r *Reader) Visit(ctx context.Context, tenant string, o Options, visit func
 
 // Calls visits the calls of one conversation, oldest first. Visit must not keep or change
 // them.
-func (r *Reader) Calls(ctx context.Context, tenant string, c *timeline.Conversation, models *token.Models, visit func([]Priced)) error {
+func (r *Reader) Calls(ctx context.Context, tenant string, c *timeline.Conversation, models *token.Models,
+	visit func([]Priced)) error {
 	page, err := r.page(ctx, tenant, c, models)
 	if err == nil {
 		visit(page.calls)
@@ -105,7 +107,8 @@ func (r *Reader) Calls(ctx context.Context, tenant string, c *timeline.Conversat
 }
 
 // page returns the calls of a conversation, and none if that was deleted meanwhile.
-func (r *Reader) page(ctx context.Context, tenant string, c *timeline.Conversation, models *token.Models) (*ledgerPage, error) {
+func (r *Reader) page(ctx context.Context, tenant string, c *timeline.Conversation,
+	models *token.Models) (*ledgerPage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.models != models || r.calls > maxRemembered {
@@ -136,7 +139,8 @@ func (r *Reader) page(ctx context.Context, tenant string, c *timeline.Conversati
 
 // read reads the calls of a conversation that old, which is nil or an earlier state, does not
 // have.
-func (r *Reader) read(ctx context.Context, tenant string, c *timeline.Conversation, old *ledgerPage) (*ledgerPage, error) {
+func (r *Reader) read(ctx context.Context, tenant string, c *timeline.Conversation,
+	old *ledgerPage) (*ledgerPage, error) {
 	page := &ledgerPage{created: c.Created, revision: c.Revision, ledger: NewLedger(r.models)}
 	if old == nil || !old.created.Equal(c.Created) {
 		old = &ledgerPage{}
@@ -170,7 +174,8 @@ const maxSingly = 32
 
 // fresh returns the records of a kind that are not known. known are the keys of the first
 // ones; if some of them are gone, kept is false and all records are fresh.
-func (r *Reader) fresh(ctx context.Context, tenant, conversation, kind string, known []string) (fresh []timeline.Record, kept bool, err error) {
+func (r *Reader) fresh(ctx context.Context, tenant, conversation, kind string,
+	known []string) (fresh []timeline.Record, kept bool, err error) {
 	n := len(known)
 	if n > 0 {
 		keys, err := r.store.RecordKeys(ctx, tenant, conversation, kind)
@@ -203,7 +208,8 @@ func (p *ledgerPage) add(conversation string, record *timeline.Record) error {
 		return fmt.Errorf("conversation %q: %w: %w", conversation, ErrUnread, err)
 	}
 	call := FromStored(conversation, stored)
-	p.calls = append(p.calls, Priced{ID: record.Key, Plan: stored.Plan, Last: record.At.Depth, MS: stored.MS, Call: *call, Price: p.ledger.Price(call)})
+	p.calls = append(p.calls, Priced{ID: record.Key, Plan: stored.Plan, Last: record.At.Depth, MS: stored.MS,
+		Call: *call, Price: p.ledger.Price(call)})
 	return nil
 }
 

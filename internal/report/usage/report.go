@@ -140,7 +140,8 @@ const Imported = "import "
 
 // FromStored returns a recorded call.
 func FromStored(conversation string, c *call.Stored) *Call {
-	out := &Call{Conversation: conversation, Model: c.Model, Began: c.Began, Came: c.Came, Sent: c.Tokens, Repeats: c.Repeats, Outcome: c.Outcome, Error: c.Error}
+	out := &Call{Conversation: conversation, Model: c.Model, Began: c.Began, Came: c.Came, Sent: c.Tokens,
+		Repeats: c.Repeats, Outcome: c.Outcome, Error: c.Error}
 	if u := c.Usage; u != nil {
 		out.Usage = OfProvider(u)
 	}
@@ -149,7 +150,8 @@ func FromStored(conversation string, c *call.Stored) *Call {
 
 // OfProvider converts what a provider reported.
 func OfProvider(u *event.Usage) *token.Usage {
-	return &token.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.Hour, Output: u.Output}
+	return &token.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.Hour,
+		Output: u.Output}
 }
 
 // row returns the row of a call.

@@ -121,7 +121,8 @@ func (s *Status) ofSession(ctx context.Context, store timeline.Store, tenant str
 
 // take reads a call, and takes it if s has no call or this one has tools. It reports whether
 // it has.
-func (s *Status) take(ctx context.Context, store timeline.Store, tenant, conversation, key string, o *StatusOptions) (tools bool, err error) {
+func (s *Status) take(ctx context.Context, store timeline.Store, tenant, conversation, key string,
+	o *StatusOptions) (tools bool, err error) {
 	records, err := store.Records(ctx, tenant, conversation, "call", key)
 	if err != nil || len(records) == 0 {
 		return false, err

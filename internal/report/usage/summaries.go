@@ -21,7 +21,8 @@ type Paid struct {
 
 // summaries adds to a page with the calls of a conversation what a model was paid for its
 // summaries. plans are those that the page does not have.
-func (r *Reader) summaries(ctx context.Context, tenant, conversation string, plans []timeline.Record, page *ledgerPage) error {
+func (r *Reader) summaries(ctx context.Context, tenant, conversation string, plans []timeline.Record,
+	page *ledgerPage) error {
 	background, err := r.store.Records(ctx, tenant, conversation, "summary", "")
 	if err != nil {
 		return err

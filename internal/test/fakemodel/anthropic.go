@@ -8,7 +8,8 @@ import (
 )
 
 func anthropic(b *wire.Body, a *Answer) reply {
-	usage := object{"input_tokens": a.Input, "cache_read_input_tokens": a.CacheRead, "cache_creation_input_tokens": a.CacheWrite, "output_tokens": a.Output}
+	usage := object{"input_tokens": a.Input, "cache_read_input_tokens": a.CacheRead,
+		"cache_creation_input_tokens": a.CacheWrite, "output_tokens": a.Output}
 	stop := "end_turn"
 	var content []object
 	var r reply
@@ -16,15 +17,19 @@ func anthropic(b *wire.Body, a *Answer) reply {
 		"id": cmp.Or(a.ID, "msg_1"), "type": "message", "role": "assistant", "model": b.Model, "content": []any{},
 		"stop_reason": nil, "stop_sequence": nil, "usage": usage,
 	}
-	r.events = append(r.events, event{name: "message_start", data: object{"type": "message_start", "message": begin}}, event{name: "ping", data: object{"type": "ping"}})
+	r.events = append(r.events, event{name: "message_start", data: object{"type": "message_start", "message": begin}},
+		event{name: "ping", data: object{"type": "ping"}})
 	block := func(start, whole object, deltas ...object) {
 		n := len(content)
 		content = append(content, whole)
-		r.events = append(r.events, event{name: "content_block_start", data: object{"type": "content_block_start", "index": n, "content_block": start}})
+		r.events = append(r.events, event{name: "content_block_start",
+			data: object{"type": "content_block_start", "index": n, "content_block": start}})
 		for _, d := range deltas {
-			r.events = append(r.events, event{name: "content_block_delta", data: object{"type": "content_block_delta", "index": n, "delta": d}})
+			r.events = append(r.events, event{name: "content_block_delta",
+				data: object{"type": "content_block_delta", "index": n, "delta": d}})
 		}
-		r.events = append(r.events, event{name: "content_block_stop", data: object{"type": "content_block_stop", "index": n}})
+		r.events = append(r.events, event{name: "content_block_stop",
+			data: object{"type": "content_block_stop", "index": n}})
 	}
 	deltas := func(kind, field, text string) []object {
 		var out []object
@@ -34,19 +39,24 @@ func anthropic(b *wire.Body, a *Answer) reply {
 		return out
 	}
 	if a.Thinking != "" {
-		block(object{"type": "thinking", "thinking": "", "signature": ""}, object{"type": "thinking", "thinking": a.Thinking, "signature": "c2lnbmVk"},
-			append(deltas("thinking_delta", "thinking", a.Thinking), object{"type": "signature_delta", "signature": "c2lnbmVk"})...)
+		block(object{"type": "thinking", "thinking": "", "signature": ""},
+			object{"type": "thinking", "thinking": a.Thinking, "signature": "c2lnbmVk"},
+			append(deltas("thinking_delta", "thinking", a.Thinking),
+				object{"type": "signature_delta", "signature": "c2lnbmVk"})...)
 	}
 	if a.Text != "" {
-		block(object{"type": "text", "text": ""}, object{"type": "text", "text": a.Text}, deltas("text_delta", "text", a.Text)...)
+		block(object{"type": "text", "text": ""}, object{"type": "text", "text": a.Text},
+			deltas("text_delta", "text", a.Text)...)
 	}
 	for _, c := range a.Calls {
 		stop = "tool_use"
-		block(object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": object{}}, object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": json.RawMessage(c.Arguments)},
+		block(object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": object{}},
+			object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": json.RawMessage(c.Arguments)},
 			deltas("input_json_delta", "partial_json", c.Arguments)...)
 	}
 	r.events = append(r.events,
-		event{name: "message_delta", data: object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": usage}},
+		event{name: "message_delta", data: object{"type": "message_delta",
+			"delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": usage}},
 		event{name: "message_stop", data: object{"type": "message_stop"}})
 	r.whole = object{}
 	for k, v := range begin {

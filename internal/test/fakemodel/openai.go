@@ -30,8 +30,10 @@ func chatCompletion(b *wire.Body, a *Answer) reply {
 	var calls []object
 	for i, c := range a.Calls {
 		finish = "tool_calls"
-		calls = append(calls, object{"id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": c.Arguments}})
-		chunk(object{"tool_calls": []object{{"index": i, "id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": ""}}}}, nil)
+		calls = append(calls, object{"id": c.ID, "type": "function",
+			"function": object{"name": c.Name, "arguments": c.Arguments}})
+		chunk(object{"tool_calls": []object{{"index": i, "id": c.ID, "type": "function",
+			"function": object{"name": c.Name, "arguments": ""}}}}, nil)
 		for _, h := range halves(c.Arguments) {
 			chunk(object{"tool_calls": []object{{"index": i, "function": object{"arguments": h}}}}, nil)
 		}
@@ -41,12 +43,16 @@ func chatCompletion(b *wire.Body, a *Answer) reply {
 	}
 	chunk(object{}, finish)
 	usage := object{
-		"prompt_tokens": a.Input + a.CacheRead, "completion_tokens": a.Output, "total_tokens": a.Input + a.CacheRead + a.Output,
-		"prompt_tokens_details": object{"cached_tokens": a.CacheRead}, "completion_tokens_details": object{"reasoning_tokens": 0},
+		"prompt_tokens": a.Input + a.CacheRead, "completion_tokens": a.Output,
+		"total_tokens":              a.Input + a.CacheRead + a.Output,
+		"prompt_tokens_details":     object{"cached_tokens": a.CacheRead},
+		"completion_tokens_details": object{"reasoning_tokens": 0},
 	}
 	for _, m := range b.Members() {
 		if m.Name == "stream_options" && strings.Contains(string(m.Raw), "true") {
-			r.events = append(r.events, event{data: object{"id": id, "object": "chat.completion.chunk", "created": 1, "model": b.Model, "choices": []object{}, "usage": usage}})
+			r.events = append(r.events,
+				event{data: object{"id": id, "object": "chat.completion.chunk", "created": 1, "model": b.Model,
+					"choices": []object{}, "usage": usage}})
 		}
 	}
 	r.events = append(r.events, event{text: "[DONE]"})
@@ -69,13 +75,17 @@ func responses(b *wire.Body, a *Answer) reply {
 	var output []object
 	response := func(status string) object {
 		out := object{
-			"id": id, "object": "response", "created_at": 1, "status": status, "model": b.Model, "output": append([]object{}, output...), "error": nil,
-			"incomplete_details": nil, "instructions": nil, "metadata": object{}, "parallel_tool_calls": true, "temperature": 1, "tool_choice": "auto", "tools": []any{}, "top_p": 1,
+			"id": id, "object": "response", "created_at": 1, "status": status, "model": b.Model,
+			"output": append([]object{}, output...), "error": nil,
+			"incomplete_details": nil, "instructions": nil, "metadata": object{}, "parallel_tool_calls": true,
+			"temperature": 1, "tool_choice": "auto", "tools": []any{}, "top_p": 1,
 		}
 		if status == "completed" {
 			out["usage"] = object{
-				"input_tokens": a.Input + a.CacheRead, "input_tokens_details": object{"cached_tokens": a.CacheRead}, "output_tokens": a.Output,
-				"output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": a.Input + a.CacheRead + a.Output,
+				"input_tokens": a.Input + a.CacheRead, "input_tokens_details": object{"cached_tokens": a.CacheRead},
+				"output_tokens":         a.Output,
+				"output_tokens_details": object{"reasoning_tokens": 0},
+				"total_tokens":          a.Input + a.CacheRead + a.Output,
 			}
 		}
 		return out
@@ -89,7 +99,8 @@ func responses(b *wire.Body, a *Answer) reply {
 		output = append(output, done)
 	}
 	if a.Thinking != "" {
-		done := object{"type": "reasoning", "id": "rs_" + id, "summary": []object{{"type": "summary_text", "text": a.Thinking}}, "encrypted_content": "ZW5jcnlwdGVk"}
+		done := object{"type": "reasoning", "id": "rs_" + id,
+			"summary": []object{{"type": "summary_text", "text": a.Thinking}}, "encrypted_content": "ZW5jcnlwdGVk"}
 		item(object{"type": "reasoning", "id": "rs_" + id, "summary": []object{}}, done, func(int) {})
 	}
 	if a.Compaction != "" {
@@ -98,13 +109,17 @@ func responses(b *wire.Body, a *Answer) reply {
 	}
 	if a.Text != "" {
 		part := object{"type": "output_text", "text": a.Text, "annotations": []any{}, "logprobs": []any{}}
-		done := object{"type": "message", "id": "msg_" + id, "role": "assistant", "status": "completed", "content": []object{part}}
-		item(object{"type": "message", "id": "msg_" + id, "role": "assistant", "status": "in_progress", "content": []object{}}, done, func(i int) {
+		done := object{"type": "message", "id": "msg_" + id, "role": "assistant", "status": "completed",
+			"content": []object{part}}
+		item(object{"type": "message", "id": "msg_" + id, "role": "assistant", "status": "in_progress",
+			"content": []object{}}, done, func(i int) {
 			at := func(o object) object {
 				o["item_id"], o["output_index"], o["content_index"] = "msg_"+id, i, 0
 				return o
 			}
-			emit("response.content_part.added", at(object{"part": object{"type": "output_text", "text": "", "annotations": []any{}, "logprobs": []any{}}}))
+			emit("response.content_part.added",
+				at(object{"part": object{"type": "output_text", "text": "", "annotations": []any{},
+					"logprobs": []any{}}}))
 			for _, h := range halves(a.Text) {
 				emit("response.output_text.delta", at(object{"delta": h, "logprobs": []any{}}))
 			}
@@ -115,7 +130,8 @@ func responses(b *wire.Body, a *Answer) reply {
 	for k, c := range a.Calls {
 		own := fmt.Sprintf("fc_%s_%d", id, k)
 		call := func(status, arguments string) object {
-			o := object{"type": "function_call", "id": own, "call_id": c.ID, "name": c.Name, "arguments": arguments, "status": status}
+			o := object{"type": "function_call", "id": own, "call_id": c.ID, "name": c.Name, "arguments": arguments,
+				"status": status}
 			for _, t := range b.Tools { // a tool of a namespace has its own name
 				if rest, ok := strings.CutPrefix(c.Name, t.Name+"."); ok {
 					o["name"], o["namespace"] = rest, t.Name
@@ -127,7 +143,8 @@ func responses(b *wire.Body, a *Answer) reply {
 			for _, h := range halves(c.Arguments) {
 				emit("response.function_call_arguments.delta", object{"item_id": own, "output_index": i, "delta": h})
 			}
-			emit("response.function_call_arguments.done", object{"item_id": own, "output_index": i, "arguments": c.Arguments, "name": c.Name})
+			emit("response.function_call_arguments.done",
+				object{"item_id": own, "output_index": i, "arguments": c.Arguments, "name": c.Name})
 		})
 	}
 	r.whole = response("completed")

@@ -162,7 +162,9 @@ func (a *anthropicGen) exchange(last bool) {
 		// A prefilled answer may not end in white space.
 		a.say("assistant", strings.TrimSpace(a.text())+".")
 	case "paused":
-		a.say("assistant", a.list(append(a.opening(), obj("type", "server_tool_use", "id", a.call("srvtoolu_"), "name", "web_search", "input", raw("{}")))...))
+		a.say("assistant",
+			a.list(append(a.opening(), obj("type", "server_tool_use", "id", a.call("srvtoolu_"), "name", "web_search",
+				"input", raw("{}")))...))
 	case "empty":
 		if len(a.waiting) == 0 {
 			a.say("assistant", &list{})

@@ -17,7 +17,8 @@ func (a *anthropicGen) userBlock() *object {
 	case "image":
 		return a.mark(obj("type", "image", "source", a.source("image/png")))
 	case "document":
-		return a.mark(obj("type", "document", "source", a.source("application/pdf"), "title", a.text(), "citations", obj("enabled", true)))
+		return a.mark(obj("type", "document", "source", a.source("application/pdf"), "title", a.text(), "citations",
+			obj("enabled", true)))
 	case "unknown":
 		return obj("type", "x_hologram", "content", raw(`[{"type":"tool_result","tool_use_id":"toolu_0001"}]`))
 	}
@@ -38,7 +39,8 @@ func (a *anthropicGen) source(media string) *object {
 // result draws the result of the call c in one of its many forms.
 func (a *anthropicGen) result(c *id) *object {
 	r := obj("tool_use_id", c, "type", "tool_result")
-	switch a.pick("result", "string", "string", "text", "mixed", "empty string", "empty array", "no content", "references") {
+	switch a.pick("result", "string", "string", "text", "mixed", "empty string", "empty array", "no content",
+		"references") {
 	case "string":
 		r.add("content", a.text())
 	case "text":
@@ -69,18 +71,21 @@ func (a *anthropicGen) serverTool() []any {
 		c := a.call("mcptoolu_")
 		return []any{
 			obj("type", "mcp_tool_use", "id", c, "name", "echo", "server_name", "s", "input", raw(a.arguments())),
-			obj("type", "mcp_tool_result", "tool_use_id", c, "is_error", false, "content", &list{[]any{obj("type", "text", "text", a.text())}}),
+			obj("type", "mcp_tool_result", "tool_use_id", c, "is_error", false, "content",
+				&list{[]any{obj("type", "text", "text", a.text())}}),
 		}
 	case "code":
 		c := a.call("srvtoolu_")
 		return []any{
 			obj("type", "server_tool_use", "id", c, "name", "code_execution", "input", raw(a.arguments())),
 			obj("tool_use_id", c, "type", "code_execution_tool_result",
-				"content", obj("type", "code_execution_result", "stdout", a.text(), "stderr", "", "return_code", 0, "content", &list{})),
+				"content", obj("type", "code_execution_result", "stdout", a.text(), "stderr", "", "return_code", 0,
+					"content", &list{})),
 		}
 	}
 	c := a.call("srvtoolu_")
-	found := obj("type", "web_search_result", "url", "https://example.com/", "title", a.text(), "encrypted_content", a.blob(), "page_age", nil)
+	found := obj("type", "web_search_result", "url", "https://example.com/", "title", a.text(), "encrypted_content",
+		a.blob(), "page_age", nil)
 	return []any{
 		obj("type", "server_tool_use", "id", c, "name", "web_search", "input", raw(`{"query":"q"}`)),
 		obj("type", "web_search_tool_result", "tool_use_id", c, "content", &list{[]any{found}}),

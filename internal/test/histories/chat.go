@@ -21,7 +21,9 @@ func chatBody(g *gen) (*object, *list) {
 	}
 	body := obj("model", "gpt-x", "messages", c.messages)
 	if g.one(2, "tools") {
-		body.add("tools", &list{[]any{obj("type", "function", "function", obj("name", "read", "parameters", raw(`{"type":"object"}`)))}})
+		body.add("tools",
+			&list{[]any{obj("type", "function", "function",
+				obj("name", "read", "parameters", raw(`{"type":"object"}`)))}})
 	}
 	if g.one(3, "limits") {
 		body.add("max_completion_tokens", 100).add("temperature", raw("1e0")).add("stop", nil)
@@ -111,7 +113,8 @@ func (c *chatGen) userPart() *object {
 	case "audio":
 		return obj("type", "input_audio", "input_audio", obj("data", c.blob(), "format", "wav"))
 	case "file":
-		return obj("type", "file", "file", obj("filename", "a.pdf", "file_data", "data:application/pdf;base64,"+c.blob()))
+		return obj("type", "file", "file", obj("filename", "a.pdf", "file_data", "data:application/pdf;base64,"+
+			c.blob()))
 	case "unknown":
 		return obj("type", "x_hologram", "tool_calls", &list{})
 	}
@@ -128,9 +131,11 @@ func (c *chatGen) round() {
 			id.text = fmt.Sprintf("call_%d", i)
 		}
 		if c.one(8, "custom") {
-			calls.items = append(calls.items, obj("id", id, "type", "custom", "custom", obj("name", "patch", "input", c.text())))
+			calls.items = append(calls.items,
+				obj("id", id, "type", "custom", "custom", obj("name", "patch", "input", c.text())))
 		} else {
-			calls.items = append(calls.items, obj("id", id, "type", "function", "function", obj("name", c.tool(), "arguments", c.arguments())))
+			calls.items = append(calls.items, obj("id", id, "type", "function", "function",
+				obj("name", c.tool(), "arguments", c.arguments())))
 		}
 		result := obj("role", "tool", "tool_call_id", id, "content", c.words())
 		if c.one(4, "tool name") {

@@ -12,7 +12,8 @@ import (
 // under the same key.
 func (g *gen) damage(body *object, history *list) {
 	for range rapid.IntRange(1, 4).Draw(g.t, "damages") {
-		switch g.pick("damage", "cut the end", "drop", "drop", "double", "move", "same ids", "rename", "second history") {
+		switch g.pick("damage", "cut the end", "drop", "drop", "double", "move", "same ids", "rename",
+			"second history") {
 		case "cut the end":
 			if n := len(history.items); n > 1 {
 				history.items = history.items[:rapid.IntRange(1, n-1).Draw(g.t, "left")]
@@ -45,7 +46,8 @@ func (g *gen) damage(body *object, history *list) {
 			}
 		case "second history":
 			if g.one(4, "second") {
-				body.members = slices.Insert(body.members, 0, member{g.historyKey(body), raw(`[{"role":"user","content":"other"}]`)})
+				body.members = slices.Insert(body.members, 0,
+					member{g.historyKey(body), raw(`[{"role":"user","content":"other"}]`)})
 			}
 		}
 	}

@@ -23,7 +23,8 @@ func responsesBody(g *gen) (*object, *list) {
 		r.message(g.pick("instruct", "developer", "system"))
 	}
 	if g.one(6, "mcp tools") {
-		r.put(obj("type", "mcp_list_tools", "id", g.next("mcpl_"), "server_label", "s", "tools", &list{[]any{obj("name", "echo", "input_schema", raw("{}"))}}))
+		r.put(obj("type", "mcp_list_tools", "id", g.next("mcpl_"), "server_label", "s", "tools",
+			&list{[]any{obj("name", "echo", "input_schema", raw("{}"))}}))
 	}
 	for i := range g.opt.Turns {
 		r.exchange(i == g.opt.Turns-1)
@@ -68,7 +69,8 @@ func (r *responsesGen) message(role string) {
 		parts := r.list(obj("type", "input_text", "text", r.text()))
 		switch r.pick("second part", "none", "image", "file", "unknown") {
 		case "image":
-			parts.items = append(parts.items, obj("type", "input_image", "image_url", "https://example.com/a.png", "detail", "auto"))
+			parts.items = append(parts.items, obj("type", "input_image", "image_url", "https://example.com/a.png",
+				"detail", "auto"))
 		case "file":
 			parts.items = append(parts.items, obj("type", "input_file", "file_id", "file_1"))
 		case "unknown":
@@ -127,7 +129,8 @@ func (r *responsesGen) reasoning() {
 	for range r.upTo(3, "reasoning") / 2 {
 		it := obj("type", "reasoning", "id", r.next("rs_"), "summary", &list{})
 		if r.one(2, "summary") {
-			it = obj("id", r.next("rs_"), "type", "reasoning", "summary", &list{[]any{obj("type", "summary_text", "text", r.text())}})
+			it = obj("id", r.next("rs_"), "type", "reasoning", "summary",
+				&list{[]any{obj("type", "summary_text", "text", r.text())}})
 		}
 		if r.one(2, "encrypted") {
 			it.add("encrypted_content", r.blob())
@@ -155,29 +158,36 @@ func (r *responsesGen) round() {
 
 func (r *responsesGen) callAndOutput() (call, output *object) {
 	c := r.call("call_")
-	kind := r.pick("call", "function", "function", "function", "custom", "local_shell", "shell", "apply_patch", "computer")
+	kind := r.pick("call", "function", "function", "function", "custom", "local_shell", "shell", "apply_patch",
+		"computer")
 	switch kind {
 	case "function":
 		call = obj("type", "function_call", "call_id", c, "name", r.tool(), "arguments", r.arguments())
 		output = obj("type", "function_call_output", "call_id", c, "output", r.text())
 		if r.one(4, "output parts") {
-			output = obj("output", &list{[]any{obj("type", "input_text", "text", r.text())}}, "call_id", c, "type", "function_call_output")
+			output = obj("output", &list{[]any{obj("type", "input_text", "text", r.text())}}, "call_id", c, "type",
+				"function_call_output")
 		}
 	case "custom":
 		call = obj("type", "custom_tool_call", "call_id", c, "name", "patch", "input", r.text())
 		output = obj("call_id", c, "type", "custom_tool_call_output", "output", r.text())
 	case "local_shell":
-		call = obj("type", "local_shell_call", "call_id", c, "action", raw(`{"type":"exec","command":["ls"],"env":{}}`), "status", "completed")
+		call = obj("type", "local_shell_call", "call_id", c, "action", raw(`{"type":"exec","command":["ls"],"env":{}}`),
+			"status", "completed")
 		output = obj("type", "local_shell_call_output", "call_id", c, "output", r.text())
 	case "shell":
 		call = obj("type", "shell_call", "call_id", c, "action", raw(`{"commands":["ls"]}`))
-		output = obj("type", "shell_call_output", "call_id", c, "output", &list{[]any{obj("stdout", r.text(), "stderr", "", "outcome", obj("type", "exit", "exit_code", 0))}})
+		output = obj("type", "shell_call_output", "call_id", c, "output",
+			&list{[]any{obj("stdout", r.text(), "stderr", "", "outcome", obj("type", "exit", "exit_code", 0))}})
 	case "apply_patch":
-		call = obj("type", "apply_patch_call", "call_id", c, "status", "completed", "operation", raw(`{"type":"delete_file","path":"a"}`))
+		call = obj("type", "apply_patch_call", "call_id", c, "status", "completed", "operation",
+			raw(`{"type":"delete_file","path":"a"}`))
 		output = obj("type", "apply_patch_call_output", "call_id", c, "status", "completed", "output", "")
 	case "computer":
-		call = obj("type", "computer_call", "call_id", c, "id", r.next("cu_"), "action", raw(`{"type":"screenshot"}`), "pending_safety_checks", &list{})
-		output = obj("type", "computer_call_output", "call_id", c, "output", obj("type", "computer_screenshot", "image_url", "data:image/png;base64,"+r.blob()))
+		call = obj("type", "computer_call", "call_id", c, "id", r.next("cu_"), "action", raw(`{"type":"screenshot"}`),
+			"pending_safety_checks", &list{})
+		output = obj("type", "computer_call_output", "call_id", c, "output",
+			obj("type", "computer_screenshot", "image_url", "data:image/png;base64,"+r.blob()))
 	}
 	if kind != "computer" && r.one(2, "call ids") {
 		call.add("id", r.next(strings.ToLower(kind[:1])+"c_"))
@@ -190,21 +200,26 @@ func (r *responsesGen) approval() {
 	q := r.call("mcpr_")
 	r.put(obj("type", "mcp_approval_request", "id", q, "server_label", "s", "name", "echo", "arguments", r.arguments()))
 	r.put(obj("type", "mcp_approval_response", "approval_request_id", q, "approve", true))
-	r.put(obj("type", "mcp_call", "id", r.next("mcp_"), "server_label", "s", "name", "echo", "arguments", r.arguments(), "approval_request_id", q, "output", r.text()))
+	r.put(obj("type", "mcp_call", "id", r.next("mcp_"), "server_label", "s", "name", "echo", "arguments", r.arguments(),
+		"approval_request_id", q, "output", r.text()))
 }
 
 // vendorCall draws a call that the vendor ran by itself.
 func (r *responsesGen) vendorCall() {
 	switch r.pick("vendor call", "web_search", "file_search", "code_interpreter", "image_generation", "mcp") {
 	case "web_search":
-		r.put(obj("type", "web_search_call", "id", r.next("ws_"), "status", "completed", "action", obj("type", "search", "query", r.text())))
+		r.put(obj("type", "web_search_call", "id", r.next("ws_"), "status", "completed", "action",
+			obj("type", "search", "query", r.text())))
 	case "file_search":
-		r.put(obj("type", "file_search_call", "id", r.next("fs_"), "status", "completed", "queries", &list{}, "results", nil))
+		r.put(obj("type", "file_search_call", "id", r.next("fs_"), "status", "completed", "queries", &list{}, "results",
+			nil))
 	case "code_interpreter":
-		r.put(obj("type", "code_interpreter_call", "id", r.next("ci_"), "status", "completed", "code", r.text(), "container_id", "c", "outputs", &list{}))
+		r.put(obj("type", "code_interpreter_call", "id", r.next("ci_"), "status", "completed", "code", r.text(),
+			"container_id", "c", "outputs", &list{}))
 	case "image_generation":
 		r.put(obj("type", "image_generation_call", "id", r.next("ig_"), "status", "completed", "result", r.blob()))
 	case "mcp":
-		r.put(obj("type", "mcp_call", "id", r.next("mcp_"), "server_label", "s", "name", "echo", "arguments", r.arguments(), "output", r.text(), "error", nil))
+		r.put(obj("type", "mcp_call", "id", r.next("mcp_"), "server_label", "s", "name", "echo", "arguments",
+			r.arguments(), "output", r.text(), "error", nil))
 	}
 }

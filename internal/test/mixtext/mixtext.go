@@ -97,9 +97,12 @@ func (g *generator) json() []byte {
 		v := map[string]any{
 			"id": fmt.Sprintf("call_%016x", g.Uint64()), "type": "tool_result", "is_error": g.IntN(9) == 0,
 			"created_at": 1700000000 + g.IntN(1<<24), "latency_ms": float64(g.IntN(1<<16)) / 16,
-			"input":   map[string]any{"file_path": g.path(), "offset": g.IntN(2000), "limit": 200, "pattern": g.sentence(2)},
-			"content": []any{map[string]any{"type": "text", "text": g.sentence(12+g.IntN(20)) + "\n\t" + g.sentence(6)}},
-			"usage":   map[string]int{"input_tokens": g.IntN(90000), "output_tokens": g.IntN(900), "cache_read_input_tokens": g.IntN(80000)},
+			"input": map[string]any{"file_path": g.path(), "offset": g.IntN(2000), "limit": 200,
+				"pattern": g.sentence(2)},
+			"content": []any{map[string]any{"type": "text", "text": g.sentence(12+g.IntN(20)) + "\n\t" +
+				g.sentence(6)}},
+			"usage": map[string]int{"input_tokens": g.IntN(90000), "output_tokens": g.IntN(900),
+				"cache_read_input_tokens": g.IntN(80000)},
 		}
 		line, _ := json.Marshal(v)
 		if g.IntN(2) == 0 {
@@ -117,11 +120,16 @@ func (g *generator) log() []byte {
 	for len(out) < stretch {
 		switch g.IntN(3) {
 		case 0:
-			out = fmt.Appendf(out, "2026-03-%02dT%02d:%02d:%02d.%03dZ %-5s [worker-%d] %s: %s (took %dms)\n", 1+g.IntN(28), g.IntN(24), g.IntN(60), g.IntN(60), g.IntN(1000), levels[g.IntN(6)], g.IntN(16), g.path(), g.sentence(7), g.IntN(5000))
+			out = fmt.Appendf(out, "2026-03-%02dT%02d:%02d:%02d.%03dZ %-5s [worker-%d] %s: %s (took %dms)\n",
+				1+g.IntN(28), g.IntN(24), g.IntN(60), g.IntN(60), g.IntN(1000), levels[g.IntN(6)], g.IntN(16), g.path(),
+				g.sentence(7), g.IntN(5000))
 		case 1:
-			out = fmt.Appendf(out, "10.%d.%d.%d - - \"GET /api/v1/users/%d/orders?limit=%d HTTP/1.1\" %d %d \"-\" \"Mozilla/5.0 (X11; Linux x86_64)\" rid=%08x-%04x\n", g.IntN(256), g.IntN(256), g.IntN(256), g.IntN(1<<20), g.IntN(100), 200+g.IntN(4)*100, g.IntN(1<<16), g.Uint32(), g.IntN(1<<16))
+			out = fmt.Appendf(out,
+				"10.%d.%d.%d - - \"GET /api/v1/users/%d/orders?limit=%d HTTP/1.1\" %d %d \"-\" \"Mozilla/5.0 (X11; Linux x86_64)\" rid=%08x-%04x\n", g.IntN(256), g.IntN(256), g.IntN(256), g.IntN(1<<20), g.IntN(100), 200+g.IntN(4)*100, g.IntN(1<<16), g.Uint32(), g.IntN(1<<16))
 		default:
-			out = fmt.Appendf(out, "time=%d level=%s msg=%q goroutine=%d addr=0x%x\n\t%s:%d +0x%x\n", 1700000000+g.IntN(1<<24), strings.ToLower(levels[g.IntN(6)]), g.sentence(5), g.IntN(500), g.Uint64N(1<<40), g.path(), g.IntN(900), g.IntN(4096))
+			out = fmt.Appendf(out, "time=%d level=%s msg=%q goroutine=%d addr=0x%x\n\t%s:%d +0x%x\n",
+				1700000000+g.IntN(1<<24), strings.ToLower(levels[g.IntN(6)]), g.sentence(5), g.IntN(500),
+				g.Uint64N(1<<40), g.path(), g.IntN(900), g.IntN(4096))
 		}
 	}
 	return out

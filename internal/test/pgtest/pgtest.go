@@ -91,7 +91,8 @@ func started(t testing.TB) *Server {
 	if !common.tried {
 		common.tried = true
 		if common.server, common.err = New(); common.err != nil {
-			fmt.Fprintf(os.Stderr, "!! SKIPPED: tests on PostgreSQL: %v; set $%s or install postgresql\n", common.err, Variable)
+			fmt.Fprintf(os.Stderr, "!! SKIPPED: tests on PostgreSQL: %v; set $%s or install postgresql\n", common.err,
+				Variable)
 		}
 	}
 	if common.err != nil {
@@ -124,7 +125,9 @@ func StartWith(t testing.TB, extension string) *Server {
 	}
 	home := filepath.Dir(bin) // with the files of extensions, or /usr/lib/postgresql/15
 	var found []string
-	for _, pattern := range []string{filepath.Join(home, "share", "*", "extension"), filepath.Join(home, "share", "extension"), filepath.Join("/usr/share/postgresql", filepath.Base(home), "extension")} {
+	for _, pattern := range []string{filepath.Join(home, "share", "*", "extension"),
+		filepath.Join(home, "share", "extension"), filepath.Join("/usr/share/postgresql", filepath.Base(home),
+			"extension")} {
 		some, _ := filepath.Glob(filepath.Join(pattern, extension+".control"))
 		found = append(found, some...)
 	}

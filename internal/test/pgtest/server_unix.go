@@ -83,7 +83,8 @@ func (s *Server) create(args []string) error {
 			return copyFiles(kept, s.data())
 		}
 	}
-	if err := s.program("initdb", append([]string{"-N", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"}, args...)...); err != nil {
+	if err := s.program("initdb", append([]string{"-N", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8",
+		"--locale=C"}, args...)...); err != nil {
 		return err
 	}
 	if shared == "" || len(args) > 0 {
@@ -200,8 +201,10 @@ func (s *Server) Start() error {
 
 // launch starts the server and waits until it answers or ends.
 func (s *Server) launch() error {
-	args := []string{"-c", script, s.dir, filepath.Join(s.bin, "postgres"), "-D", s.data(), "-k", s.dir, "-c", "listen_addresses="}
-	for _, setting := range append([]string{"fsync=off", "full_page_writes=off", "shared_buffers=64MB", "max_connections=100", "jit=off", "max_wal_size=2GB"}, s.settings...) {
+	args := []string{"-c", script, s.dir, filepath.Join(s.bin, "postgres"), "-D", s.data(), "-k", s.dir, "-c",
+		"listen_addresses="}
+	for _, setting := range append([]string{"fsync=off", "full_page_writes=off", "shared_buffers=64MB",
+		"max_connections=100", "jit=off", "max_wal_size=2GB"}, s.settings...) {
 		args = append(args, "-c", setting)
 	}
 	s.cmd = exec.Command("/bin/sh", args...)

@@ -30,7 +30,8 @@ func (s *Server) Follow(primary *Server) error {
 	if err := os.RemoveAll(s.data()); err != nil {
 		return err
 	}
-	if err := s.program("pg_basebackup", "-D", s.data(), "-R", "-X", "stream", "-c", "fast", "-h", primary.dir, "-U", "postgres"); err != nil {
+	if err := s.program("pg_basebackup", "-D", s.data(), "-R", "-X", "stream", "-c", "fast", "-h", primary.dir, "-U",
+		"postgres"); err != nil {
 		return err
 	}
 	return s.Start()
@@ -46,7 +47,8 @@ func (s *Server) Synchronous(on bool) error {
 	if on {
 		names = "'*'"
 	}
-	if err := s.Execute("SET synchronous_commit = local", "ALTER SYSTEM SET synchronous_standby_names = "+names, "SELECT pg_reload_conf()"); err != nil || !on {
+	if err := s.Execute("SET synchronous_commit = local", "ALTER SYSTEM SET synchronous_standby_names = "+names,
+		"SELECT pg_reload_conf()"); err != nil || !on {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -57,7 +59,9 @@ func (s *Server) Synchronous(on bool) error {
 	}
 	defer c.Close(ctx)
 	for found := 0; found == 0; time.Sleep(20 * time.Millisecond) {
-		if err := c.QueryRow(ctx, "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'").Scan(&found); err != nil {
+		if err := c.QueryRow(ctx,
+			"SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'").Scan(
+			&found); err != nil {
 			return fmt.Errorf("wait for a synchronous standby: %w", err)
 		}
 	}

@@ -45,7 +45,8 @@ func StartTLS(t testing.TB) (url, roots, others string) {
 		_, _, err = certify(others)
 	}
 	if err == nil {
-		err = errors.Join(s.writeOwn("server.crt", certificate), s.writeOwn("server.key", key), s.Execute("ALTER SYSTEM SET ssl = on"))
+		err = errors.Join(s.writeOwn("server.crt", certificate), s.writeOwn("server.key", key),
+			s.Execute("ALTER SYSTEM SET ssl = on"))
 	}
 	if err == nil {
 		s.Halt() // so that ssl is on when the server answers again
@@ -78,9 +79,11 @@ func certify(authority string) (certificate, key []byte, err error) {
 		return nil, nil, err
 	}
 	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	issuer := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of a test"}, NotBefore: from, NotAfter: to,
+	issuer := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of a test"},
+		NotBefore: from, NotAfter: to,
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	own := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "database of a test"}, NotBefore: from, NotAfter: to,
+	own := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "database of a test"},
+		NotBefore: from, NotAfter: to,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature}
 	issued, err := x509.CreateCertificate(rand.Reader, issuer, issuer, &issuerKey.PublicKey, issuerKey)
 	if err != nil {
@@ -93,5 +96,6 @@ func certify(authority string) (certificate, key []byte, err error) {
 		return nil, nil, err
 	}
 	encode := func(kind string, data []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}) }
-	return encode("CERTIFICATE", certificate), encode("PRIVATE KEY", key), os.WriteFile(authority, encode("CERTIFICATE", issued), 0o600)
+	return encode("CERTIFICATE", certificate), encode("PRIVATE KEY", key), os.WriteFile(authority,
+		encode("CERTIFICATE", issued), 0o600)
 }

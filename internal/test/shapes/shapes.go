@@ -88,31 +88,38 @@ func then(head ...string) []string {
 var Requests = []Request{
 	{Name: "notes that point at many older reads", Bodies: func(n int) []string {
 		head := msg("user", `"go"`) + "," + readsOf(n, func(i int) string { return fmt.Sprint("f", i) }, long)
-		notes := msg("assistant", "["+join(n/4, func(i int) string { return toolUse(fmt.Sprint("n", i), fmt.Sprint("f", i)) })+"]") + "," +
+		notes := msg("assistant",
+			"["+join(n/4, func(i int) string { return toolUse(fmt.Sprint("n", i), fmt.Sprint("f", i)) })+"]") + "," +
 			msg("user", "["+join(n/4, func(i int) string { return toolResult(fmt.Sprint("n", i), unchanged) })+"]")
 		return []string{request(head, msg("user", `"next"`)), request(head, msg("user", `"next"`), notes)}
 	}},
 	{Name: "parallel calls", Bodies: func(n int) []string {
 		head := msg("user", `"go"`) + "," +
-			msg("assistant", "["+join(n, func(i int) string { return toolUse(fmt.Sprint("a", i), fmt.Sprint("f", i)) })+"]") + "," +
+			msg("assistant", "["+join(n, func(i int) string { return toolUse(fmt.Sprint("a", i), fmt.Sprint("f", i)) })+
+				"]") + "," +
 			msg("user", "["+join(n, func(i int) string { return toolResult(fmt.Sprint("a", i), long) })+"]") + "," +
 			msg("assistant", `"done"`)
-		return []string{request(head, msg("user", `"next"`)), request(head, msg("user", `"next"`), msg("assistant", `"x"`), msg("user", `"y"`))}
+		return []string{request(head, msg("user", `"next"`)),
+			request(head, msg("user", `"next"`), msg("assistant", `"x"`), msg("user", `"y"`))}
 	}},
 	{Name: "parts of the newest message", Bodies: func(n int) []string {
-		return []string{request(msg("user", "["+join(n, func(i int) string { return part(fmt.Sprint(filler, i)) })+"]"))}
+		return []string{request(msg("user", "["+join(n, func(i int) string { return part(fmt.Sprint(filler, i)) })+
+			"]"))}
 	}},
 	{Name: "parts of an old message", Bodies: func(n int) []string {
-		return []string{request(msg("user", "["+join(n, func(i int) string { return part(fmt.Sprint(filler, i)) })+"]"), msg("assistant", `"yes"`), msg("user", `"so"`))}
+		return []string{request(msg("user", "["+join(n, func(i int) string { return part(fmt.Sprint(filler, i)) })+"]"),
+			msg("assistant", `"yes"`), msg("user", `"so"`))}
 	}},
 	{Name: "one id for all calls", Bodies: func(n int) []string {
 		head := msg("user", `"go"`) + "," + join(n, func(i int) string {
-			return msg("assistant", "["+toolUse("same", fmt.Sprint("f", i))+"]") + "," + msg("user", "["+toolResult("same", long)+"]")
+			return msg("assistant", "["+toolUse("same", fmt.Sprint("f", i))+"]") + "," +
+				msg("user", "["+toolResult("same", long)+"]")
 		})
 		return []string{request(head), request(head, msg("assistant", `"x"`), msg("user", `"y"`))}
 	}},
 	{Name: "calls of one id without results", Bodies: func(n int) []string {
-		return []string{request(msg("user", `"go"`), join(n, func(i int) string { return msg("assistant", "["+toolUse("same", "f")+"]") }), msg("user", `"y"`))}
+		return []string{request(msg("user", `"go"`),
+			join(n, func(i int) string { return msg("assistant", "["+toolUse("same", "f")+"]") }), msg("user", `"y"`))}
 	}},
 	{Name: "results without calls", Bodies: func(n int) []string {
 		return []string{request(msg("user", `"go"`), join(n, func(i int) string {
@@ -123,10 +130,13 @@ var Requests = []Request{
 		head := join(n, func(i int) string {
 			return msg("user", strconv.Quote(fmt.Sprint(filler, i))) + "," + msg("assistant", `"yes"`)
 		})
-		return []string{request(head, msg("user", `"y"`)), request(head, msg("user", `"y"`), msg("assistant", `"x"`), msg("user", `"y"`))}
+		return []string{request(head, msg("user", `"y"`)), request(head, msg("user", `"y"`), msg("assistant", `"x"`),
+			msg("user", `"y"`))}
 	}, Pinned: func(depth int) bool { return depth%2 == 1 }},
 	{Name: "reminders as parts", Bodies: func(n int) []string {
-		return []string{request(msg("user", "["+join(n, func(i int) string { return part("<system-reminder>" + filler + "</system-reminder>") })+","+part("hello")+"]"))}
+		return []string{request(msg("user",
+			"["+join(n, func(i int) string { return part("<system-reminder>" + filler + "</system-reminder>") })+","+
+				part("hello")+"]"))}
 	}},
 	{Name: "reminders between turns", Format: wire.Chat, Bodies: func(n int) []string {
 		return []string{`{"model":"gpt-4o","messages":[` + join(n, func(i int) string {
@@ -134,47 +144,63 @@ var Requests = []Request{
 		}) + "," + msg("user", `"y"`) + "]}"}
 	}},
 	{Name: "questions without replies", Bodies: func(n int) []string {
-		return []string{request(join(n, func(i int) string { return msg("user", strconv.Quote(fmt.Sprint(filler, i))) }))}
+		return []string{request(join(n,
+			func(i int) string { return msg("user", strconv.Quote(fmt.Sprint(filler, i))) }))}
 	}},
 	{Name: "replies without questions", Bodies: func(n int) []string {
-		return []string{request(msg("user", `"go"`), join(n, func(i int) string { return msg("assistant", strconv.Quote(fmt.Sprint(filler, i))) }), msg("user", `"y"`))}
+		return []string{request(msg("user", `"go"`),
+			join(n, func(i int) string { return msg("assistant", strconv.Quote(fmt.Sprint(filler, i))) }),
+			msg("user", `"y"`))}
 	}},
 	{Name: "tools", Bodies: func(n int) []string {
 		tools := join(n, func(i int) string {
-			return fmt.Sprintf(`{"name":"t%d","description":%q,"input_schema":{"type":"object","properties":{"a":{"type":"string"}}}}`, i, filler)
+			return fmt.Sprintf(
+				`{"name":"t%d","description":%q,"input_schema":{"type":"object","properties":{"a":{"type":"string"}}}}`,
+				i, filler)
 		})
-		return []string{`{"model":"claude-sonnet-4-5","tools":[` + tools + `],"messages":[` + msg("user", `"go"`) + "]}"}
+		return []string{`{"model":"claude-sonnet-4-5","tools":[` + tools + `],"messages":[` + msg("user", `"go"`) +
+			"]}"}
 	}, Whole: true},
 	{Name: "cache marks", Bodies: func(n int) []string {
 		head := join(n, func(i int) string {
-			return msg("user", fmt.Sprintf(`[{"type":"text","text":%q,"cache_control":{"type":"ephemeral"}}]`, filler)) + "," + msg("assistant", `"yes"`)
+			return msg("user", fmt.Sprintf(`[{"type":"text","text":%q,"cache_control":{"type":"ephemeral"}}]`,
+				filler)) + "," + msg("assistant", `"yes"`)
 		})
-		return []string{request(head, msg("user", `"y"`)), request(head, msg("user", `"y"`), msg("assistant", `"x"`), msg("user", `"y"`))}
+		return []string{request(head, msg("user", `"y"`)), request(head, msg("user", `"y"`), msg("assistant", `"x"`),
+			msg("user", `"y"`))}
 	}},
 	{Name: "cache marks behind a message that takes none", Bodies: func(n int) []string {
-		head := msg("user", "["+join(n, func(i int) string { return `{"type":"text","text":""}` })+"]") + "," + join(n, func(i int) string {
-			return msg("assistant", fmt.Sprintf(`[{"type":"text","text":%q,"cache_control":{"type":"ephemeral"}}]`, filler)) + "," + msg("user", strconv.Quote(filler))
-		})
+		head := msg("user", "["+join(n, func(i int) string { return `{"type":"text","text":""}` })+"]") + "," +
+			join(n, func(i int) string {
+				return msg("assistant", fmt.Sprintf(`[{"type":"text","text":%q,"cache_control":{"type":"ephemeral"}}]`,
+					filler)) + "," + msg("user", strconv.Quote(filler))
+			})
 		return []string{request(head, msg("assistant", `"x"`), msg("user", `"y"`))}
 	}},
 	{Name: "thinking that binds", Bodies: func(n int) []string {
 		head := msg("user", `"go"`) + "," + join(n, func(i int) string {
-			return msg("assistant", `[{"type":"thinking","thinking":"hm","signature":"c2ln"},`+part(filler)+`]`) + "," + msg("user", `"and"`)
+			return msg("assistant", `[{"type":"thinking","thinking":"hm","signature":"c2ln"},`+part(filler)+`]`) + "," +
+				msg("user", `"and"`)
 		})
-		return []string{strings.Replace(request(head), "claude-sonnet-4-5", "claude-fable-5-1", 1), strings.Replace(request(head, msg("assistant", `"x"`), msg("user", `"y"`)), "claude-sonnet-4-5", "claude-fable-5-1", 1)}
+		return []string{strings.Replace(request(head), "claude-sonnet-4-5", "claude-fable-5-1", 1),
+			strings.Replace(request(head, msg("assistant", `"x"`), msg("user", `"y"`)), "claude-sonnet-4-5",
+				"claude-fable-5-1", 1)}
 	}},
 	{Name: "Oriel's own digests sent back", Bodies: func(n int) []string {
 		return []string{request(join(n, func(i int) string {
-			return msg("user", strconv.Quote("[Oriel digest of 3 earlier messages]\nTask:\n- "+filler+strconv.Itoa(i))) + "," + msg("assistant", `"yes"`)
+			return msg("user", strconv.Quote("[Oriel digest of 3 earlier messages]\nTask:\n- "+
+				filler+strconv.Itoa(i))) + "," + msg("assistant", `"yes"`)
 		}), msg("user", `"y"`))}
 	}},
 	{Name: "Oriel's own markers sent back", Bodies: func(n int) []string {
 		return []string{request(join(n, func(i int) string {
-			return msg("user", "["+part("[Oriel: 3 earlier messages (7 tokens) are not shown]")+","+part(filler)+"]") + "," + msg("assistant", `"yes"`)
+			return msg("user", "["+part("[Oriel: 3 earlier messages (7 tokens) are not shown]")+","+part(filler)+"]") +
+				"," + msg("assistant", `"yes"`)
 		}), msg("user", `"y"`))}
 	}},
 	{Name: "elements that never close", Bodies: func(n int) []string {
-		return []string{request(msg("user", strconv.Quote(strings.Repeat("<a-b> ", n))), msg("assistant", `"yes"`), msg("user", `"y"`))}
+		return []string{request(msg("user", strconv.Quote(strings.Repeat("<a-b> ", n))), msg("assistant", `"yes"`),
+			msg("user", `"y"`))}
 	}},
 	{Name: "elements of many names that never close", Bodies: func(n int) []string {
 		var b strings.Builder
@@ -184,31 +210,39 @@ var Requests = []Request{
 		return []string{request(msg("user", strconv.Quote(b.String())), msg("assistant", `"yes"`), msg("user", `"y"`))}
 	}},
 	{Name: "code fences", Bodies: func(n int) []string {
-		return []string{request(msg("user", strconv.Quote(strings.Repeat("```x```\n", n))), msg("assistant", `"yes"`), msg("user", `"y"`))}
+		return []string{request(msg("user", strconv.Quote(strings.Repeat("```x```\n", n))), msg("assistant", `"yes"`),
+			msg("user", `"y"`))}
 	}},
 	{Name: "quoted lines", Bodies: func(n int) []string {
-		return []string{request(msg("user", strconv.Quote(strings.Repeat("> "+filler+"\n", n))), msg("assistant", `"yes"`), msg("user", `"y"`))}
+		return []string{request(msg("user", strconv.Quote(strings.Repeat("> "+filler+"\n", n))),
+			msg("assistant", `"yes"`), msg("user", `"y"`))}
 	}},
 	{Name: "sentences", Bodies: func(n int) []string {
 		var b strings.Builder
 		for i := range n {
 			fmt.Fprintf(&b, "Always use number %d here. We decided on plan %d. ", i, i)
 		}
-		return []string{request(msg("user", strconv.Quote(b.String())), msg("assistant", strconv.Quote(b.String())), msg("user", `"y"`))}
+		return []string{request(msg("user", strconv.Quote(b.String())), msg("assistant", strconv.Quote(b.String())),
+			msg("user", `"y"`))}
 	}},
 	{Name: "instructions", Bodies: func(n int) []string {
 		return []string{request(join(n, func(i int) string {
-			return msg("user", strconv.Quote(fmt.Sprintf("Always use number %d here. %s", i, filler))) + "," + msg("assistant", `"yes"`)
+			return msg("user", strconv.Quote(fmt.Sprintf("Always use number %d here. %s", i, filler))) + "," +
+				msg("assistant", `"yes"`)
 		}), msg("user", `"y"`))}
 	}},
 	{Name: "files of one folder", Bodies: func(n int) []string {
-		return []string{request(msg("user", `"go"`), readsOf(n, func(i int) string { return fmt.Sprintf("/a/b/%d/c%d", i%10, i) }, long), msg("user", `"y"`))}
+		return []string{request(msg("user", `"go"`),
+			readsOf(n, func(i int) string { return fmt.Sprintf("/a/b/%d/c%d", i%10, i) }, long), msg("user", `"y"`))}
 	}},
 	{Name: "errors", Bodies: func(n int) []string {
 		return []string{request(msg("user", `"go"`), join(n, func(i int) string {
 			id := fmt.Sprint("t", i)
-			return msg("assistant", fmt.Sprintf(`[{"type":"tool_use","id":%q,"name":"Bash","input":{"command":"make x"}}]`, id)) + "," +
-				msg("user", fmt.Sprintf(`[{"type":"tool_result","tool_use_id":%q,"is_error":true,"content":"Error: exit %s"}]`, id, strings.Repeat("x", i%50)))
+			return msg("assistant",
+				fmt.Sprintf(`[{"type":"tool_use","id":%q,"name":"Bash","input":{"command":"make x"}}]`, id)) + "," +
+				msg("user", fmt.Sprintf(
+					`[{"type":"tool_result","tool_use_id":%q,"is_error":true,"content":"Error: exit %s"}]`, id,
+					strings.Repeat("x", i%50)))
 		}), msg("user", `"y"`))}
 	}},
 	{Name: "one large text", Bodies: func(n int) []string {
@@ -218,9 +252,13 @@ var Requests = []Request{
 		return []string{request(msg("user", strconv.Quote(strings.Repeat("a", 50*n))))}
 	}},
 	{Name: "calls in Chat", Format: wire.Chat, Bodies: func(n int) []string {
-		return []string{`{"model":"gpt-4o","messages":[` + msg("user", `"go"`) + `,{"role":"assistant","content":null,"tool_calls":[` + join(n, func(i int) string {
-			return fmt.Sprintf(`{"id":"c%d","type":"function","function":{"name":"Read","arguments":"{\"file_path\":\"f%d\"}"}}`, i, i)
-		}) + `]},` + join(n, func(i int) string { return fmt.Sprintf(`{"role":"tool","tool_call_id":"c%d","content":%q}`, i, long) }) + "," + msg("user", `"y"`) + "]}"}
+		return []string{`{"model":"gpt-4o","messages":[` + msg("user", `"go"`) +
+			`,{"role":"assistant","content":null,"tool_calls":[` + join(n, func(i int) string {
+			return fmt.Sprintf(
+				`{"id":"c%d","type":"function","function":{"name":"Read","arguments":"{\"file_path\":\"f%d\"}"}}`, i, i)
+		}) + `]},` + join(n,
+			func(i int) string { return fmt.Sprintf(`{"role":"tool","tool_call_id":"c%d","content":%q}`, i, long) }) +
+			"," + msg("user", `"y"`) + "]}"}
 	}},
 	{Name: "items of Responses", Format: wire.Responses, Bodies: func(n int) []string {
 		return []string{`{"model":"gpt-5","input":[` + msg("user", `"go"`) + `,` + join(n, func(i int) string {
@@ -235,17 +273,23 @@ var Requests = []Request{
 		}) + "," + msg("user", `"y"`) + "]}"}
 	}},
 	{Name: "fields of the body", Bodies: func(n int) []string {
-		return []string{`{"model":"claude-sonnet-4-5",` + join(n, func(i int) string { return fmt.Sprintf(`"f%d":{"a":1}`, i) }) + `,"messages":[` + msg("user", `"go"`) + "]}"}
+		return []string{`{"model":"claude-sonnet-4-5",` +
+			join(n, func(i int) string { return fmt.Sprintf(`"f%d":{"a":1}`, i) }) + `,"messages":[` +
+			msg("user", `"go"`) + "]}"}
 	}, Whole: true},
 	{Name: "fields of a part", Bodies: func(n int) []string {
-		return then(msg("user", `[{"type":"text","text":"go",`+join(n, func(i int) string { return fmt.Sprintf(`"f%d":1`, i) })+"}]"), msg("assistant", `"yes"`), msg("user", `"so"`))
+		return then(msg("user", `[{"type":"text","text":"go",`+
+			join(n, func(i int) string { return fmt.Sprintf(`"f%d":1`, i) })+"}]"), msg("assistant", `"yes"`),
+			msg("user", `"so"`))
 	}, Whole: true},
 	{Name: "parts of a system prompt", Bodies: func(n int) []string {
-		return []string{`{"model":"claude-sonnet-4-5","system":[` + join(n, func(i int) string { return part(filler) }) + `],"messages":[` + msg("user", `"go"`) + "]}"}
+		return []string{`{"model":"claude-sonnet-4-5","system":[` +
+			join(n, func(i int) string { return part(filler) }) + `],"messages":[` + msg("user", `"go"`) + "]}"}
 	}, Whole: true},
 	{Name: "parts of a result", Bodies: func(n int) []string {
-		return then(msg("user", `"go"`), msg("assistant", "["+toolUse("t", "f")+"]"), msg("user", `[{"type":"tool_result","tool_use_id":"t","content":[`+
-			join(n, func(i int) string { return part(fmt.Sprint(filler, i)) })+"]}]"))
+		return then(msg("user", `"go"`), msg("assistant", "["+toolUse("t", "f")+"]"),
+			msg("user", `[{"type":"tool_result","tool_use_id":"t","content":[`+
+				join(n, func(i int) string { return part(fmt.Sprint(filler, i)) })+"]}]"))
 	}},
 	{Name: "a head that the client trims", Bodies: func(n int) []string {
 		talk := func(from, to int) string {
@@ -261,19 +305,24 @@ var Requests = []Request{
 		}
 	}},
 	{Name: "a deep path", Bodies: func(n int) []string {
-		return then(msg("user", `"go"`), readsOf(20, func(i int) string { return fmt.Sprint(strings.Repeat("/a", n), i) }, long))
+		return then(msg("user", `"go"`),
+			readsOf(20, func(i int) string { return fmt.Sprint(strings.Repeat("/a", n), i) }, long))
 	}},
 	{Name: "a digest that the client made", Bodies: func(n int) []string {
-		text := "[Oriel digest of 3 earlier messages]\nDecisions:\n" + strings.Repeat("- user: plan it\n", n) + "Task:\n" + strings.Repeat("- do it\n", n)
+		text := "[Oriel digest of 3 earlier messages]\nDecisions:\n" + strings.Repeat("- user: plan it\n", n) +
+			"Task:\n" + strings.Repeat("- do it\n", n)
 		return then(msg("user", strconv.Quote(text)), msg("assistant", `"yes"`), msg("user", `"so"`))
 	}},
 	{Name: "standing instructions", Whole: true, Bodies: func(n int) []string {
-		return then(msg("user", strconv.Quote(strings.Repeat("From now on always use tabs. ", 10*n))), msg("assistant", `"yes"`), msg("user", `"so"`))
+		return then(msg("user", strconv.Quote(strings.Repeat("From now on always use tabs. ", 10*n))),
+			msg("assistant", `"yes"`), msg("user", `"so"`))
 	}},
 	{Name: "commands run again", Bodies: func(n int) []string {
 		return then(msg("user", `"go"`), join(n, func(i int) string {
 			id := fmt.Sprint("t", i)
-			return msg("assistant", fmt.Sprintf(`[{"type":"tool_use","id":%q,"name":"Bash","input":{"command":"make x%d"}}]`, id, i%7)) + "," + msg("user", "["+toolResult(id, long)+"]")
+			return msg("assistant",
+				fmt.Sprintf(`[{"type":"tool_use","id":%q,"name":"Bash","input":{"command":"make x%d"}}]`, id, i%7)) +
+				"," + msg("user", "["+toolResult(id, long)+"]")
 		}))
 	}},
 }

@@ -15,7 +15,8 @@ func BenchmarkResend(b *testing.B, s timeline.Store, n int) {
 	var h sent
 	for i := range n {
 		text := fmt.Sprintf("message %d of a conversation that is long, as those of agents are", i)
-		h = append(h, struct{ text, raw string }{text, fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":%q}]}`, text)})
+		h = append(h, struct{ text, raw string }{text,
+			fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":%q}]}`, text)})
 	}
 	messages := h.resent()
 	says := func(i int) timeline.Hash { return timeline.HashOf(messages[i].Raw) }

@@ -64,12 +64,15 @@ var branchCases = []testCase{
 		f.equal("head", on.Head, a.Head)
 		f.equal("revision", on.Revision, int64(2))
 		off := f.apply(timeline.Change{Conversation: "c", At: a.Places[0], Stay: true, Messages: saidAll("2b"),
-			Put: []timeline.Record{{Kind: "k", Key: "head", At: timeline.AtHead()}, {Kind: "k", Key: "on", At: on.Places[1]}}})
+			Put: []timeline.Record{{Kind: "k", Key: "head", At: timeline.AtHead()},
+				{Kind: "k", Key: "on", At: on.Places[1]}}})
 		f.equal("head", off.Head, a.Head)
-		f.apply(timeline.Change{Conversation: "c", Stay: true, Put: []timeline.Record{{Kind: "k", Key: "off", At: off.Places[0]}}})
+		f.apply(timeline.Change{Conversation: "c", Stay: true,
+			Put: []timeline.Record{{Kind: "k", Key: "off", At: off.Places[0]}}})
 		records, err := f.Records(ctx, timeline.Local, "c", "k", "")
 		f.equal("error", err, nil)
-		f.equal("places", []timeline.Place{records[0].At, records[1].At, records[2].At}, []timeline.Place{a.Head, on.Places[1], off.Places[0]})
+		f.equal("places", []timeline.Place{records[0].At, records[1].At, records[2].At},
+			[]timeline.Place{a.Head, on.Places[1], off.Places[0]})
 		heads, err := f.Heads(ctx, timeline.Local, "c")
 		f.equal("error", err, nil)
 		f.equal("heads", heads, []timeline.Place{a.Head, on.Places[1], off.Places[0]})

@@ -13,15 +13,18 @@ func afterClose(s timeline.Store) map[string]error {
 	_, errs["Conversation"] = s.Conversation(ctx, timeline.Local, "c")
 	_, errs["Conversations"] = s.Conversations(ctx, timeline.Local)
 	_, errs["Heads"] = s.Heads(ctx, timeline.Local, "c")
-	errs["Messages"] = s.Messages(ctx, timeline.Local, timeline.Place{}, 1, 2, true, func(*timeline.Entry) error { return nil })
+	errs["Messages"] = s.Messages(ctx, timeline.Local, timeline.Place{}, 1, 2, true,
+		func(*timeline.Entry) error { return nil })
 	_, _, errs["Under"] = s.Under(ctx, timeline.Local, timeline.Place{}, timeline.Hash{})
 	_, errs["Content"] = s.Content(ctx, timeline.Local, timeline.Hash{})
 	_, errs["Records"] = s.Records(ctx, timeline.Local, "c", "k", "")
 	_, errs["RecordKeys"] = s.RecordKeys(ctx, timeline.Local, "c", "k")
 	errs["KeepDerived"] = s.KeepDerived(ctx, timeline.Local, "k", []timeline.Derived{{}})
-	errs["Derived"] = s.Derived(ctx, timeline.Local, "k", []timeline.Hash{{}}, func(timeline.Hash, []byte) error { return nil })
+	errs["Derived"] = s.Derived(ctx, timeline.Local, "k", []timeline.Hash{{}},
+		func(timeline.Hash, []byte) error { return nil })
 	_, errs["Delete"] = s.Delete(ctx, timeline.Local, "c", nil)
-	errs["AddToken"] = s.AddToken(ctx, timeline.Token{Hash: timeline.HashToken("t"), Tenant: "a", Role: timeline.RoleCall, Created: noon})
+	errs["AddToken"] = s.AddToken(ctx, timeline.Token{Hash: timeline.HashToken("t"), Tenant: "a",
+		Role: timeline.RoleCall, Created: noon})
 	_, errs["Token"] = s.Token(ctx, timeline.TokenHash{})
 	_, errs["Tokens"] = s.Tokens(ctx)
 	errs["RevokeToken"] = s.RevokeToken(ctx, timeline.TokenHash{}, noon)

@@ -36,7 +36,8 @@ func (m *machine) sameEntries(r *rapid.T, s *peer, want, got []timeline.Entry) {
 		w, g := &want[i], &got[i]
 		s.same(r, "message", w.Place, g.Place)
 		w.Place, g.Place = timeline.Place{}, timeline.Place{}
-		if !bytes.Equal(w.Raw, g.Raw) || !slices.Equal(w.Variants, g.Variants) || w.Identity != g.Identity || w.Content != g.Content ||
+		if !bytes.Equal(w.Raw, g.Raw) || !slices.Equal(w.Variants, g.Variants) || w.Identity != g.Identity ||
+			w.Content != g.Content ||
 			w.Format != g.Format || w.Role != g.Role || w.Ref != g.Ref || !w.Time.Equal(g.Time) {
 			m.equal(r, "message", *w, *g)
 		}
@@ -77,7 +78,8 @@ func (m *machine) sameRecords(r *rapid.T, s *peer, want, got []timeline.Record) 
 	for i := range want {
 		w, g := &want[i], &got[i]
 		s.same(r, "record", w.At, g.At)
-		if w.Kind != g.Kind || w.Key != g.Key || !w.Time.Equal(g.Time) || !bytes.Equal(w.Data, g.Data) || !slices.Equal(w.Contents, g.Contents) {
+		if w.Kind != g.Kind || w.Key != g.Key || !w.Time.Equal(g.Time) || !bytes.Equal(w.Data, g.Data) ||
+			!slices.Equal(w.Contents, g.Contents) {
 			r.Fatalf("record %+v, want %+v", *g, *w)
 		}
 	}

@@ -18,7 +18,8 @@ var conversationCases = []testCase{
 		b := f.apply(timeline.Change{Conversation: "c", Stay: true, Continues: "before", Now: later})
 		f.equal("applied", b, timeline.Applied{Head: a.Head, Revision: 2})
 		f.equal("conversation", f.conversation("c"), timeline.Conversation{
-			Name: "c", Head: a.Head, Revision: 2, Created: noon, Updated: noon.Add(time.Minute), Project: "p", Continues: "before",
+			Name: "c", Head: a.Head, Revision: 2, Created: noon, Updated: noon.Add(time.Minute), Project: "p",
+			Continues: "before",
 		})
 	}},
 	{"can be empty", func(f *fixture) {
@@ -98,13 +99,15 @@ var conversationCases = []testCase{
 	}},
 	{"change only if they are those that are expected, not begun again", func(f *fixture) {
 		try := func(created time.Time) error {
-			_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Expect: ptr(int64(1)), ExpectCreated: created, Messages: saidAll("1"), Now: noon})
+			_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Expect: ptr(int64(1)),
+				ExpectCreated: created, Messages: saidAll("1"), Now: noon})
 			return err
 		}
 		if err := try(noon); !errors.Is(err, timeline.ErrChanged) {
 			f.Errorf("one that is not there: %v", err)
 		}
-		if _, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", ExpectCreated: noon, Messages: saidAll("1"), Now: noon}); !errors.Is(err, timeline.ErrChanged) {
+		if _, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", ExpectCreated: noon,
+			Messages: saidAll("1"), Now: noon}); !errors.Is(err, timeline.ErrChanged) {
 			f.Errorf("one that is not there, at any revision: %v", err)
 		}
 		f.apply(timeline.Change{Conversation: "c", Messages: saidAll("1"), Now: noon})

@@ -18,14 +18,17 @@ func (f *fixture) remove(name string) timeline.Deleted {
 var deletionCases = []testCase{
 	{"removes everything of a conversation that stands alone", func(f *fixture) {
 		f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{form("1", "aa"), form("2", "bbb")},
-			Contents: [][]byte{[]byte("cccc")}, Put: []timeline.Record{rec("k", "1", "", timeline.HashOf([]byte("cccc"))), rec("k", "2", "")}})
+			Contents: [][]byte{[]byte("cccc")},
+			Put:      []timeline.Record{rec("k", "1", "", timeline.HashOf([]byte("cccc"))), rec("k", "2", "")}})
 		f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{form("1", "AA"), form("2b", "BBB")}})
-		f.equal("deleted", f.remove("c"), timeline.Deleted{Messages: 3, Contents: 5, Records: 2, Bytes: 2 + 3 + 4 + 2 + 3})
+		f.equal("deleted", f.remove("c"), timeline.Deleted{Messages: 3, Contents: 5, Records: 2,
+			Bytes: 2 + 3 + 4 + 2 + 3})
 		f.equal("stats", f.stats(), timeline.Stats{})
 		if _, err := f.Conversation(ctx, timeline.Local, "c"); !errors.Is(err, timeline.ErrNoConversation) {
 			f.Errorf("it is still there: %v", err)
 		}
-		if _, err := f.Content(ctx, timeline.Local, timeline.HashOf([]byte("AA"))); !errors.Is(err, timeline.ErrNoContent) {
+		if _, err := f.Content(ctx, timeline.Local, timeline.HashOf([]byte("AA"))); !errors.Is(err,
+			timeline.ErrNoContent) {
 			f.Errorf("a variant is still there: %v", err)
 		}
 		if p, found, err := f.Under(ctx, timeline.Local, timeline.Place{}, said("1").Identity); found || err != nil {
@@ -37,12 +40,14 @@ var deletionCases = []testCase{
 		a := f.say("a", timeline.Place{}, numbered("a", 6)...)
 		b := f.say("b", a.Places[3], numbered("b", 2)...) // passes a1 to a4
 		f.say("a", b.Places[0], "a again")                // a branch of b's branch
-		f.equal("deleted", f.remove("a"), timeline.Deleted{Messages: 3, Contents: 3, Bytes: int64(2*len(said("a5").Raw) + len(said("a again").Raw))})
+		f.equal("deleted", f.remove("a"), timeline.Deleted{Messages: 3, Contents: 3,
+			Bytes: int64(2*len(said("a5").Raw) + len(said("a again").Raw))})
 		f.reads(b.Head, "a1", "a2", "a3", "a4", "b1", "b2")
 		if _, err := entries(f.Store, timeline.Local, a.Places[4], 1, 9, true); !errors.Is(err, timeline.ErrNoPlace) {
 			f.Errorf("a5 is still there: %v", err)
 		}
-		f.equal("stats", f.stats(), timeline.Stats{Conversations: 1, Messages: 6, Branches: 1, Contents: 6, Bytes: int64(6 * len(said("a1").Raw))})
+		f.equal("stats", f.stats(), timeline.Stats{Conversations: 1, Messages: 6, Branches: 1, Contents: 6,
+			Bytes: int64(6 * len(said("a1").Raw))})
 		// The first trunk ends at a4 now, and goes on there.
 		c := f.say("c", a.Places[3], "c5")
 		f.equal("goes on", c.Head, timeline.Place{Trunk: a.Head.Trunk, Depth: 5})
@@ -52,10 +57,12 @@ var deletionCases = []testCase{
 	{"leaves contents that others refer to", func(f *fixture) {
 		f.apply(timeline.Change{Conversation: "a", Messages: []timeline.Message{form("1", "same"), form("2", "own")}})
 		f.apply(timeline.Change{Conversation: "b", Messages: []timeline.Message{form("other", "same")}})
-		f.apply(timeline.Change{Conversation: "c", Put: []timeline.Record{rec("k", "1", "", timeline.HashOf([]byte("own")))}})
+		f.apply(timeline.Change{Conversation: "c",
+			Put: []timeline.Record{rec("k", "1", "", timeline.HashOf([]byte("own")))}})
 		f.equal("deleted", f.remove("a"), timeline.Deleted{Messages: 2})
 		for _, raw := range []string{"same", "own"} {
-			if got, err := f.Content(ctx, timeline.Local, timeline.HashOf([]byte(raw))); err != nil || string(got) != raw {
+			if got, err := f.Content(ctx, timeline.Local, timeline.HashOf([]byte(raw))); err != nil ||
+				string(got) != raw {
 				f.Errorf("content %q: %q, %v", raw, got, err)
 			}
 		}

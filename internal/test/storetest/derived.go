@@ -20,7 +20,8 @@ func derivedOf(s timeline.Store, tenant, kind string, contents ...timeline.Hash)
 
 func (f *fixture) keepDerived(tenant, kind, content, data string) {
 	f.Helper()
-	if err := f.KeepDerived(ctx, tenant, kind, []timeline.Derived{{Content: timeline.HashOf([]byte(content)), Data: []byte(data)}}); err != nil {
+	if err := f.KeepDerived(ctx, tenant, kind,
+		[]timeline.Derived{{Content: timeline.HashOf([]byte(content)), Data: []byte(data)}}); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -59,7 +60,8 @@ var derivedCases = []testCase{
 	}},
 	{"data goes with its content", func(f *fixture) {
 		f.apply(timeline.Change{Conversation: "a", Messages: []timeline.Message{form("1", "same"), form("2", "own")},
-			Contents: [][]byte{[]byte("noted")}, Put: []timeline.Record{rec("k", "1", "", timeline.HashOf([]byte("noted")))}})
+			Contents: [][]byte{[]byte("noted")},
+			Put:      []timeline.Record{rec("k", "1", "", timeline.HashOf([]byte("noted")))}})
 		f.apply(timeline.Change{Conversation: "b", Messages: []timeline.Message{form("other", "same")}})
 		for _, content := range []string{"same", "own", "noted", "never there"} {
 			f.keepDerived(timeline.Local, "v", content, "of "+content)
@@ -100,7 +102,8 @@ var derivedCases = []testCase{
 		f.keepDerived(timeline.Local, "v", "aa", "1")
 		f.keepDerived(timeline.Local, "v", "bb", "2")
 		enough, n := errors.New("enough"), 0
-		err := f.Derived(ctx, timeline.Local, "v", []timeline.Hash{timeline.HashOf([]byte("aa")), timeline.HashOf([]byte("bb"))}, func(timeline.Hash, []byte) error {
+		err := f.Derived(ctx, timeline.Local, "v", []timeline.Hash{timeline.HashOf([]byte("aa")),
+			timeline.HashOf([]byte("bb"))}, func(timeline.Hash, []byte) error {
 			n++
 			return enough
 		})
@@ -133,7 +136,8 @@ func (m *machine) keepDerived(r *rapid.T) {
 
 func (m *machine) derived(r *rapid.T) {
 	tenant := tenantName(r)
-	m.sameDerived(r, tenant, rapid.SampledFrom(derivedKinds).Draw(r, "kind"), slices.Concat(m.tenants[tenant].hashes, []timeline.Hash{timeline.HashOf(contentBytes(r))}))
+	m.sameDerived(r, tenant, rapid.SampledFrom(derivedKinds).Draw(r, "kind"),
+		slices.Concat(m.tenants[tenant].hashes, []timeline.Hash{timeline.HashOf(contentBytes(r))}))
 }
 
 func (m *machine) sameDerived(r *rapid.T, tenant, kind string, contents []timeline.Hash) {

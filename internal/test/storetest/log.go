@@ -39,7 +39,8 @@ func (h sent) readsBack(s timeline.Store, tenant string, a *timeline.Appended) e
 	i := 0
 	err = timeline.ReadForms(ctx, s, tenant, a.Head, forms, func(e *timeline.Entry) error {
 		if string(e.Raw) != h[i].raw || e.Place != a.Place(int64(i)+1) {
-			return fmt.Errorf("message %d of %d, form by %v, is %q at %v, not %q at %v", i+1, len(h), forms, e.Raw, e.Place, h[i].raw, a.Place(int64(i)+1))
+			return fmt.Errorf("message %d of %d, form by %v, is %q at %v, not %q at %v", i+1, len(h), forms, e.Raw,
+				e.Place, h[i].raw, a.Place(int64(i)+1))
 		}
 		i++
 		return nil
@@ -59,7 +60,8 @@ func testLog(t *testing.T, open func(t *testing.T) timeline.Store) {
 		defer s.Close()
 		m := &clients{store: s, now: map[string]sent{}, calls: map[string][]call{}}
 		// One of the logs remembers almost nothing.
-		m.logs = []*timeline.Log{timeline.NewLog(s, timeline.LogOptions{}), timeline.NewLog(s, timeline.LogOptions{Messages: 8})}
+		m.logs = []*timeline.Log{timeline.NewLog(s, timeline.LogOptions{}),
+			timeline.NewLog(s, timeline.LogOptions{Messages: 8})}
 		r.Repeat(map[string]func(*rapid.T){
 			"go on":      m.goOn,
 			"go on more": m.goOn,
@@ -186,14 +188,16 @@ func (m *clients) send(r *rapid.T, name string) {
 
 // ask sends a history as a request with its reply and a record of the request,
 // by which the request can be read back.
-func (m *clients) ask(r *rapid.T, log *timeline.Log, name string, h sent, extra timeline.Change) (timeline.Appended, error) {
+func (m *clients) ask(r *rapid.T, log *timeline.Log, name string, h sent,
+	extra timeline.Change) (timeline.Appended, error) {
 	first := rapid.IntRange(1, len(h)).Draw(r, "request")
-	a, err := log.AppendThen(ctx, timeline.Local, name, nil, h.resent(), first, h.says, extra, func(at *timeline.Appended) (timeline.Change, error) {
-		return timeline.Change{Now: extra.Now.Add(time.Second), Put: []timeline.Record{
-			{Kind: "request", Key: "latest", At: at.Place(int64(first)), Data: []byte(at.Forms.String())},
-			{Kind: "request", Key: "first", At: at.Place(1)},
-		}}, nil
-	})
+	a, err := log.AppendThen(ctx, timeline.Local, name, nil, h.resent(), first, h.says, extra,
+		func(at *timeline.Appended) (timeline.Change, error) {
+			return timeline.Change{Now: extra.Now.Add(time.Second), Put: []timeline.Record{
+				{Kind: "request", Key: "latest", At: at.Place(int64(first)), Data: []byte(at.Forms.String())},
+				{Kind: "request", Key: "first", At: at.Place(1)},
+			}}, nil
+		})
 	if err != nil {
 		return a, err
 	}
@@ -240,7 +244,8 @@ func (m *clients) lookBack(r *rapid.T) {
 func testLogParallel(t *testing.T, open func(t *testing.T) timeline.Store) {
 	s := open(t)
 	defer s.Close()
-	logs := []*timeline.Log{timeline.NewLog(s, timeline.LogOptions{}), timeline.NewLog(s, timeline.LogOptions{Messages: 100})}
+	logs := []*timeline.Log{timeline.NewLog(s, timeline.LogOptions{}),
+		timeline.NewLog(s, timeline.LogOptions{Messages: 100})}
 	var all sync.WaitGroup
 	for w := range 8 {
 		all.Go(func() {
@@ -248,8 +253,10 @@ func testLogParallel(t *testing.T, open func(t *testing.T) timeline.Store) {
 			var h sent
 			for turn := range 15 {
 				text := fmt.Sprintf("turn %d by %d", turn, random.IntN(2)) // often the same as another's
-				h = append(slices.Clip(h), struct{ text, raw string }{text, fmt.Sprintf("%s, form %d", text, random.IntN(3))})
-				a, err := logs[w%2].Append(ctx, timeline.Local, fmt.Sprintf("shared %d", w%3), h.resent(), h.says, timeline.Change{Now: noon})
+				h = append(slices.Clip(h),
+					struct{ text, raw string }{text, fmt.Sprintf("%s, form %d", text, random.IntN(3))})
+				a, err := logs[w%2].Append(ctx, timeline.Local, fmt.Sprintf("shared %d", w%3), h.resent(), h.says,
+					timeline.Change{Now: noon})
 				if err == nil {
 					err = h.readsBack(s, timeline.Local, &a)
 				}

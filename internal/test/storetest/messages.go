@@ -16,11 +16,13 @@ var messageCases = []testCase{
 			Format: "anthropic", Role: "assistant", Ref: "msg_01", Time: noon.Add(-time.Hour),
 		}
 		a := f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{m}})
-		f.equal("entries", f.entries(a.Head), []timeline.Entry{{Place: a.Head, Message: m, Content: timeline.HashOf(m.Raw)}})
+		f.equal("entries", f.entries(a.Head),
+			[]timeline.Entry{{Place: a.Head, Message: m, Content: timeline.HashOf(m.Raw)}})
 	}},
 	{"of any size come back, also an empty one", func(f *fixture) {
 		large := bytes.Repeat([]byte("0123456789abcdef\x00\xfe"), 1<<16)
-		a := f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{form("empty", ""), form("large", string(large))}})
+		a := f.apply(timeline.Change{Conversation: "c",
+			Messages: []timeline.Message{form("empty", ""), form("large", string(large))}})
 		all := f.entries(a.Head)
 		if len(all) != 2 || len(all[0].Raw) != 0 || !bytes.Equal(all[1].Raw, large) {
 			f.Errorf("%d messages, not the bytes that were given", len(all))
@@ -60,17 +62,20 @@ var messageCases = []testCase{
 	{"in the middle of a trunk begin a branch that goes on counting", func(f *fixture) { // SPEC D1
 		a := f.say("c", timeline.Place{}, "1", "2", "3")
 		b := f.say("c", a.Places[0], "2b", "3b")
-		if b.Head.Trunk <= a.Head.Trunk || b.Head.Depth != 3 || b.Places[0].Depth != 2 || b.Places[0].Trunk != b.Head.Trunk {
+		if b.Head.Trunk <= a.Head.Trunk || b.Head.Depth != 3 || b.Places[0].Depth != 2 ||
+			b.Places[0].Trunk != b.Head.Trunk {
 			f.Errorf("branch at %v, head %v after %v", b.Places[0], b.Head, a.Head)
 		}
 		f.reads(b.Head, "1", "2b", "3b")
 		f.reads(a.Head, "1", "2", "3")
-		f.equal("stats", f.stats(), timeline.Stats{Conversations: 1, Messages: 5, Branches: 1, Contents: 5, Bytes: 3*12 + 2*13})
+		f.equal("stats", f.stats(), timeline.Stats{Conversations: 1, Messages: 5, Branches: 1, Contents: 5,
+			Bytes: 3*12 + 2*13})
 	}},
 	{"that are there already are not written again", func(f *fixture) { // SPEC D1
 		a := f.say("c", timeline.Place{}, "1", "2", "3")
 		again := f.apply(timeline.Change{Conversation: "c", Now: noon.Add(time.Hour), Messages: []timeline.Message{
-			said("1"), {Identity: said("2").Identity, Raw: said("2").Raw, Format: "openai", Role: "tool", Ref: "other"}, said("3"), said("4"),
+			said("1"), {Identity: said("2").Identity, Raw: said("2").Raw, Format: "openai", Role: "tool", Ref: "other"},
+			said("3"), said("4"),
 		}})
 		f.equal("places", again.Places, append(a.Places, timeline.Place{Trunk: a.Head.Trunk, Depth: 4}))
 		f.equal("new", again.New, struct{ Messages, Variants, Contents int }{1, 0, 1})
@@ -83,7 +88,8 @@ var messageCases = []testCase{
 		a := f.say("c", timeline.Place{}, "1", "2", "3")
 		b := f.say("c", a.Places[0], "2b", "3b")
 		again := f.say("d", timeline.Place{}, "1", "2b", "3b", "4b")
-		f.equal("places", again.Places, []timeline.Place{a.Places[0], b.Places[0], b.Places[1], {Trunk: b.Head.Trunk, Depth: 4}})
+		f.equal("places", again.Places, []timeline.Place{a.Places[0], b.Places[0], b.Places[1],
+			{Trunk: b.Head.Trunk, Depth: 4}})
 		f.equal("new messages", again.New.Messages, 1)
 	}},
 	{"with other bytes become variants, each form once", func(f *fixture) { // SPEC D1
@@ -99,7 +105,8 @@ var messageCases = []testCase{
 		}
 		first := f.entries(a.Head)[0]
 		f.equal("first form", string(first.Raw), "x0")
-		f.equal("variants", first.Variants, []timeline.Hash{timeline.HashOf([]byte("x1")), timeline.HashOf([]byte("x2"))})
+		f.equal("variants", first.Variants,
+			[]timeline.Hash{timeline.HashOf([]byte("x1")), timeline.HashOf([]byte("x2"))})
 		for _, raw := range []string{"x0", "x1", "x2"} {
 			got, err := f.Content(ctx, timeline.Local, timeline.HashOf([]byte(raw)))
 			if err != nil || string(got) != raw {
@@ -109,9 +116,12 @@ var messageCases = []testCase{
 		f.equal("variants counted", f.stats().Variants, int64(2))
 	}},
 	{"are written only in the forms that are expected", func(f *fixture) {
-		a := f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{form("x", "x0"), said("y")}, Forms: []int{0, 0}})
+		a := f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{form("x", "x0"), said("y")},
+			Forms: []int{0, 0}})
 		send := func(raw string, forms ...int) error {
-			_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Messages: []timeline.Message{form("x", raw), said("y"), said("z")}[:len(forms)], Forms: forms, Now: noon})
+			_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c",
+				Messages: []timeline.Message{form("x", raw), said("y"), said("z")}[:len(forms)], Forms: forms,
+				Now: noon})
 			return err
 		}
 		for _, forms := range [][]int{{0, 0, 0}, {2, 0, 0}, {1, 1, 0}, {1, 0, 1}} {
@@ -126,7 +136,8 @@ var messageCases = []testCase{
 			return e
 		}
 		x0, x1 := timeline.HashOf([]byte("x0")), timeline.HashOf([]byte("x1"))
-		f.equal("what is stored", *refused("x1", 1, 0, 1), timeline.FormsError{Message: 2, Places: a.Places, Forms: [][]timeline.Hash{{x0}, nil}})
+		f.equal("what is stored", *refused("x1", 1, 0, 1),
+			timeline.FormsError{Message: 2, Places: a.Places, Forms: [][]timeline.Hash{{x0}, nil}})
 		f.equal("after refusals", f.conversation("c").Head, a.Head)
 		f.equal("variants after refusals", f.stats().Variants, int64(0))
 		f.equal("a new form", send("x1", 1, 0), nil)
@@ -134,18 +145,21 @@ var messageCases = []testCase{
 		f.equal("a known form, and a new message", send("x1", 1, 0, 0), nil)
 		f.equal("a form that is stored", refused("x1", 2).Forms, [][]timeline.Hash{{x0, x1}})
 		f.equal("another", send("x2", 2, 0, 0), nil)
-		_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Messages: saidAll("z"), Forms: []int{0, 0}, Now: noon})
+		_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Messages: saidAll("z"),
+			Forms: []int{0, 0}, Now: noon})
 		if !errors.Is(err, timeline.ErrInvalid) {
 			f.Errorf("more forms than messages: %v", err)
 		}
 	}},
 	{"of the same bytes share a content", func(f *fixture) { // SPEC D1
-		f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{form("1", "same"), form("2", "same"), form("3", "same")}})
+		f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{form("1", "same"), form("2", "same"),
+			form("3", "same")}})
 		f.equal("stats", f.stats(), timeline.Stats{Conversations: 1, Messages: 3, Contents: 1, Bytes: 4})
 	}},
 	{"of the same identity under different places are different messages", func(f *fixture) {
 		a := f.say("c", timeline.Place{}, "yes", "yes", "yes")
-		f.equal("places", a.Places, []timeline.Place{{Trunk: a.Head.Trunk, Depth: 1}, {Trunk: a.Head.Trunk, Depth: 2}, {Trunk: a.Head.Trunk, Depth: 3}})
+		f.equal("places", a.Places, []timeline.Place{{Trunk: a.Head.Trunk, Depth: 1}, {Trunk: a.Head.Trunk, Depth: 2},
+			{Trunk: a.Head.Trunk, Depth: 3}})
 	}},
 	{"are read in ranges across branches", func(f *fixture) {
 		a := f.say("c", timeline.Place{}, numbered("a", 5)...)
@@ -166,7 +180,8 @@ var messageCases = []testCase{
 					}
 					for i, e := range all {
 						want := said(way[from-1+int64(i)])
-						if e.Place.Depth != from+int64(i) || e.Identity != want.Identity || e.Content != timeline.HashOf(want.Raw) {
+						if e.Place.Depth != from+int64(i) || e.Identity != want.Identity ||
+							e.Content != timeline.HashOf(want.Raw) {
 							f.Errorf("%d to %d: depth %d is %+v", first, last, from+int64(i), e)
 						}
 						if hashes && e.Raw != nil || !hashes && !bytes.Equal(e.Raw, want.Raw) {
@@ -225,7 +240,8 @@ var messageCases = []testCase{
 			f.Errorf("the other looks under: %v", err)
 		}
 		f.say("c", a.Head, "secret")
-		if _, err := f.Content(ctx, "other", timeline.HashOf(said("secret").Raw)); !errors.Is(err, timeline.ErrNoContent) {
+		if _, err := f.Content(ctx, "other", timeline.HashOf(said("secret").Raw)); !errors.Is(err,
+			timeline.ErrNoContent) {
 			f.Errorf("the other reads a content: %v", err)
 		}
 		if st, err := f.Stats(ctx, "nobody"); err != nil || st.Messages != 0 {

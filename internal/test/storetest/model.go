@@ -97,7 +97,8 @@ func (s *peer) same(r *rapid.T, what string, model, store timeline.Place) {
 	}
 }
 
-var sentinels = []error{timeline.ErrNoConversation, timeline.ErrNoPlace, timeline.ErrNoContent, timeline.ErrChanged, timeline.ErrForms, timeline.ErrInvalid, timeline.ErrNoToken}
+var sentinels = []error{timeline.ErrNoConversation, timeline.ErrNoPlace, timeline.ErrNoContent, timeline.ErrChanged,
+	timeline.ErrForms, timeline.ErrInvalid, timeline.ErrNoToken}
 
 // failed fails unless both errors are of the same kind, and reports whether
 // there is one.
@@ -195,7 +196,8 @@ func (m *machine) change(r *rapid.T) {
 		c.Messages = messages(r, 1, 4)
 		c.Stay = rapid.IntRange(0, 4).Draw(r, "stays") == 4
 		if rapid.IntRange(0, 3).Draw(r, "knows forms") == 3 {
-			c.Forms = rapid.SliceOfN(rapid.SampledFrom([]int{0, 0, 0, 1, 2}), len(c.Messages), len(c.Messages)).Draw(r, "forms")
+			c.Forms = rapid.SliceOfN(rapid.SampledFrom([]int{0, 0, 0, 1, 2}), len(c.Messages), len(c.Messages)).Draw(r,
+				"forms")
 		}
 	}
 	if rapid.IntRange(0, 7).Draw(r, "began before") == 7 {
@@ -228,7 +230,8 @@ func (m *machine) change(r *rapid.T) {
 func (m *machine) goOn(r *rapid.T) {
 	tenant, name := tenantName(r), conversationName(r)
 	now, _ := m.model.Conversation(ctx, tenant, name)
-	m.apply(r, tenant, timeline.Change{Conversation: name, At: now.Head, Expect: &now.Revision, Messages: messages(r, 1, 5), Now: m.now()})
+	m.apply(r, tenant, timeline.Change{Conversation: name, At: now.Head, Expect: &now.Revision,
+		Messages: messages(r, 1, 5), Now: m.now()})
 }
 
 // resend sends a history from its beginning, with some messages in other

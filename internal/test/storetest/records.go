@@ -14,7 +14,8 @@ func (f *fixture) records(conversation, kind, key string) []timeline.Record {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if keys, err := f.RecordKeys(ctx, timeline.Local, conversation, kind); err != nil || key == "" && !slices.EqualFunc(keys, all, func(k string, r timeline.Record) bool { return k == r.Key }) {
+	if keys, err := f.RecordKeys(ctx, timeline.Local, conversation, kind); err != nil ||
+		key == "" && !slices.EqualFunc(keys, all, func(k string, r timeline.Record) bool { return k == r.Key }) {
 		f.Errorf("keys %q of %d records of %s, %v", keys, len(all), kind, err)
 	}
 	for i := range all { // none is nil, whatever the store gives
@@ -25,7 +26,8 @@ func (f *fixture) records(conversation, kind, key string) []timeline.Record {
 }
 
 func rec(kind, key, data string, contents ...timeline.Hash) timeline.Record {
-	return timeline.Record{Kind: kind, Key: key, Data: []byte(data), Contents: append([]timeline.Hash{}, contents...), Time: noon}
+	return timeline.Record{Kind: kind, Key: key, Data: []byte(data), Contents: append([]timeline.Hash{}, contents...),
+		Time: noon}
 }
 
 func keys(records []timeline.Record) (all []string) {
@@ -42,7 +44,8 @@ var recordCases = []testCase{
 		a := f.say("c", timeline.Place{}, "1", "2")
 		r := rec("plan", "1", "data\x00\xfe", h, timeline.HashOf(said("1").Raw), h)
 		r.At, r.Time = a.Places[0], noon.Add(1500*time.Nanosecond)
-		b := f.apply(timeline.Change{Conversation: "c", Stay: true, Contents: [][]byte{data}, Put: []timeline.Record{r}})
+		b := f.apply(timeline.Change{Conversation: "c", Stay: true, Contents: [][]byte{data},
+			Put: []timeline.Record{r}})
 		f.equal("new", b.New, struct{ Messages, Variants, Contents int }{0, 0, 1})
 		r.Time = noon.Add(1000 * time.Nanosecond)
 		f.equal("records", f.records("c", "plan", "1"), []timeline.Record{r})
@@ -60,9 +63,11 @@ var recordCases = []testCase{
 		put(rec("k", "c", "1"))
 		put(rec("k", "a", "2"), rec("k", "d", "1"), rec("k", "b", "2"))
 		f.equal("records", keys(f.records("c", "k", "")), []string{"b=2", "a=2", "c=1", "d=1"})
-		f.apply(timeline.Change{Conversation: "c", Stay: true, Drop: []timeline.Key{{Kind: "k", Key: "a"}, {Kind: "k", Key: "none"}}})
+		f.apply(timeline.Change{Conversation: "c", Stay: true,
+			Drop: []timeline.Key{{Kind: "k", Key: "a"}, {Kind: "k", Key: "none"}}})
 		put(rec("k", "a", "3"))
-		f.equal("after one was dropped and put again", keys(f.records("c", "k", "")), []string{"b=2", "c=1", "d=1", "a=3"})
+		f.equal("after one was dropped and put again", keys(f.records("c", "k", "")),
+			[]string{"b=2", "c=1", "d=1", "a=3"})
 		f.equal("counted", f.stats().Records, int64(5))
 	}},
 	{"are found by kind and key in their conversation only", func(f *fixture) {
@@ -84,7 +89,8 @@ var recordCases = []testCase{
 		r.At = timeline.AtHead()
 		a := f.apply(timeline.Change{Conversation: "c", Messages: saidAll("1", "2"), Put: []timeline.Record{r}})
 		f.equal("place", f.records("c", "call", "1")[0].At, a.Head)
-		f.apply(timeline.Change{Conversation: "c", At: a.Places[0], Put: []timeline.Record{{Kind: "call", Key: "2", At: timeline.AtHead()}}})
+		f.apply(timeline.Change{Conversation: "c", At: a.Places[0],
+			Put: []timeline.Record{{Kind: "call", Key: "2", At: timeline.AtHead()}}})
 		rewound := f.records("c", "call", "2")[0]
 		f.equal("place after a rewind", rewound.At, a.Places[0])
 		f.equal("time not given", rewound.Time, noon)
@@ -99,10 +105,12 @@ var recordCases = []testCase{
 		f.equal("place on a new trunk", f.records("c", "call", "1")[0].At, a.Places[1])
 		b := f.apply(timeline.Change{Conversation: "c", At: a.Head, Messages: saidAll("4"), Put: at(4)})
 		f.equal("place on a trunk that goes on", f.records("c", "call", "1")[0].At, b.Places[0])
-		f.apply(timeline.Change{Conversation: "c", At: a.Places[0], Messages: saidAll("2", "3b"), Stay: true, Put: at(2)})
+		f.apply(timeline.Change{Conversation: "c", At: a.Places[0], Messages: saidAll("2", "3b"), Stay: true,
+			Put: at(2)})
 		f.equal("place of one that was there", f.records("c", "call", "1")[0].At, a.Places[1])
 		for _, depth := range []int64{-1, 1, 4} { // before the messages, and behind them
-			_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: a.Places[0], Messages: saidAll("2", "3"), Put: at(depth), Now: noon})
+			_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: a.Places[0],
+				Messages: saidAll("2", "3"), Put: at(depth), Now: noon})
 			if !errors.Is(err, timeline.ErrNoPlace) {
 				f.Errorf("at depth %d: %v", depth, err)
 			}
@@ -118,7 +126,8 @@ var recordCases = []testCase{
 		}
 		f.equal("where b passed", put("b", a.Places[0]), nil)
 		f.equal("where b is", put("b", b.Head), nil)
-		for _, at := range []timeline.Place{a.Places[1], {Trunk: b.Head.Trunk, Depth: 1}, {Trunk: b.Head.Trunk, Depth: 3}, {Trunk: 1 << 40, Depth: 1}} {
+		for _, at := range []timeline.Place{a.Places[1], {Trunk: b.Head.Trunk, Depth: 1},
+			{Trunk: b.Head.Trunk, Depth: 3}, {Trunk: 1 << 40, Depth: 1}} {
 			if err := put("b", at); !errors.Is(err, timeline.ErrNoPlace) {
 				f.Errorf("b at %v: %v", at, err)
 			}
@@ -130,7 +139,8 @@ var recordCases = []testCase{
 		}(), nil)
 	}},
 	{"are dropped, then put", func(f *fixture) {
-		f.apply(timeline.Change{Conversation: "c", Put: []timeline.Record{rec("k", "a", "old"), rec("k", "b", "old"), rec("k", "c", "old")}})
+		f.apply(timeline.Change{Conversation: "c", Put: []timeline.Record{rec("k", "a", "old"), rec("k", "b", "old"),
+			rec("k", "c", "old")}})
 		f.apply(timeline.Change{Conversation: "c", Stay: true,
 			Drop: []timeline.Key{{Kind: "k", Key: "a"}, {Kind: "k", Key: "b"}},
 			Put:  []timeline.Record{rec("k", "a", "put")},
@@ -140,18 +150,21 @@ var recordCases = []testCase{
 	{"keep contents that the tenant has, and let go of them at the end", func(f *fixture) {
 		x, y := []byte("x"), []byte("y")
 		hx, hy := timeline.HashOf(x), timeline.HashOf(y)
-		f.apply(timeline.Change{Conversation: "c", Contents: [][]byte{x, y, []byte("unused")}, Put: []timeline.Record{rec("k", "1", "", hx, hy)}})
+		f.apply(timeline.Change{Conversation: "c", Contents: [][]byte{x, y, []byte("unused")},
+			Put: []timeline.Record{rec("k", "1", "", hx, hy)}})
 		f.equal("contents", f.stats().Contents, int64(2))
 		// Written over: it still refers to x, which nobody gives again.
 		a := f.apply(timeline.Change{Conversation: "c", Stay: true, Put: []timeline.Record{rec("k", "1", "", hx)}})
 		f.equal("new contents", a.New.Contents, 0)
 		f.equal("contents", f.stats().Contents, int64(1))
 		// Dropped, and put under another key in the same change.
-		f.apply(timeline.Change{Conversation: "c", Stay: true, Drop: []timeline.Key{{Kind: "k", Key: "1"}}, Put: []timeline.Record{rec("k", "2", "", hx)}})
+		f.apply(timeline.Change{Conversation: "c", Stay: true, Drop: []timeline.Key{{Kind: "k", Key: "1"}},
+			Put: []timeline.Record{rec("k", "2", "", hx)}})
 		f.equal("contents", f.stats().Contents, int64(1))
 		// A message of the change counts.
 		m := said("m")
-		f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{m}, Put: []timeline.Record{rec("k", "2", "", timeline.HashOf(m.Raw))}})
+		f.apply(timeline.Change{Conversation: "c", Messages: []timeline.Message{m},
+			Put: []timeline.Record{rec("k", "2", "", timeline.HashOf(m.Raw))}})
 		if _, err := f.Content(ctx, timeline.Local, hx); !errors.Is(err, timeline.ErrNoContent) {
 			f.Errorf("content that nothing refers to: %v", err)
 		}
@@ -161,14 +174,16 @@ var recordCases = []testCase{
 		before := f.say("c", timeline.Place{}, "1")
 		f.applyAs("other", timeline.Change{Conversation: "c", Messages: saidAll("theirs")})
 		for _, h := range []timeline.Hash{{1}, timeline.HashOf(said("theirs").Raw)} {
-			_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: before.Head, Messages: saidAll("2"), Now: noon,
-				Put: []timeline.Record{rec("k", "1", "", h)}})
+			_, err := f.Apply(ctx, timeline.Local,
+				timeline.Change{Conversation: "c", At: before.Head, Messages: saidAll("2"), Now: noon,
+					Put: []timeline.Record{rec("k", "1", "", h)}})
 			if !errors.Is(err, timeline.ErrNoContent) {
 				f.Errorf("content %v: %v", h, err)
 			}
 		}
 		f.equal("head after changes that failed", f.conversation("c").Head, before.Head)
-		f.equal("stats after changes that failed", f.stats(), timeline.Stats{Conversations: 1, Messages: 1, Contents: 1, Bytes: 12})
+		f.equal("stats after changes that failed", f.stats(), timeline.Stats{Conversations: 1, Messages: 1, Contents: 1,
+			Bytes: 12})
 	}},
 	{"belong to whom they are given", func(f *fixture) {
 		r := rec("k", "1", "data", timeline.HashOf([]byte("x")))

@@ -12,24 +12,34 @@ import (
 var refusalCases = []testCase{
 	{"leave no trace of a change that no store can make", func(f *fixture) {
 		good := func() timeline.Change {
-			return timeline.Change{Conversation: "c", Messages: saidAll("1", "2"), Put: []timeline.Record{rec("k", "1", "")}, Now: noon}
+			return timeline.Change{Conversation: "c", Messages: saidAll("1", "2"),
+				Put: []timeline.Record{rec("k", "1", "")}, Now: noon}
 		}
 		long := strings.Repeat("x", timeline.MaxName+1)
 		bad := map[string]func(c *timeline.Change){
-			"no time":                   func(c *timeline.Change) { c.Now = time.Time{} },
-			"no conversation":           func(c *timeline.Change) { c.Conversation = "" },
-			"long conversation":         func(c *timeline.Change) { c.Conversation = long },
-			"conversation not UTF-8":    func(c *timeline.Change) { c.Conversation = "a\xff" },
-			"conversation with NUL":     func(c *timeline.Change) { c.Conversation = "a\x00b" },
-			"long project":              func(c *timeline.Change) { c.Project = long },
-			"continues not UTF-8":       func(c *timeline.Change) { c.Continues = "\xc0" },
-			"no format":                 func(c *timeline.Change) { c.Messages[1].Format = "" },
-			"long role":                 func(c *timeline.Change) { c.Messages[1].Role = long },
-			"ref not UTF-8":             func(c *timeline.Change) { c.Messages[1].Ref = "\xed\xa0\x80" },
-			"long ref":                  func(c *timeline.Change) { c.Messages[1].Ref = long },
-			"oversize message":          func(c *timeline.Change) { c.Messages[1].Raw = make([]byte, timeline.MaxContent+1) },
-			"oversize content":          func(c *timeline.Change) { c.Contents = [][]byte{make([]byte, timeline.MaxContent+1)} },
-			"oversize record":           func(c *timeline.Change) { c.Put[0].Data = make([]byte, timeline.MaxContent+1) },
+			"no time":                func(c *timeline.Change) { c.Now = time.Time{} },
+			"no conversation":        func(c *timeline.Change) { c.Conversation = "" },
+			"long conversation":      func(c *timeline.Change) { c.Conversation = long },
+			"conversation not UTF-8": func(c *timeline.Change) { c.Conversation = "a\xff" },
+			"conversation with NUL":  func(c *timeline.Change) { c.Conversation = "a\x00b" },
+			"long project":           func(c *timeline.Change) { c.Project = long },
+			"continues not UTF-8":    func(c *timeline.Change) { c.Continues = "\xc0" },
+			"no format":              func(c *timeline.Change) { c.Messages[1].Format = "" },
+			"long role":              func(c *timeline.Change) { c.Messages[1].Role = long },
+			"ref not UTF-8":          func(c *timeline.Change) { c.Messages[1].Ref = "\xed\xa0\x80" },
+			"long ref":               func(c *timeline.Change) { c.Messages[1].Ref = long },
+			"oversize message": func(c *timeline.Change) {
+				c.Messages[1].Raw = make([]byte,
+					timeline.MaxContent+1)
+			},
+			"oversize content": func(c *timeline.Change) {
+				c.Contents = [][]byte{make([]byte,
+					timeline.MaxContent+1)}
+			},
+			"oversize record": func(c *timeline.Change) {
+				c.Put[0].Data = make([]byte,
+					timeline.MaxContent+1)
+			},
 			"no kind":                   func(c *timeline.Change) { c.Put[0].Kind = "" },
 			"no key":                    func(c *timeline.Change) { c.Put[0].Key = "" },
 			"no kind to drop":           func(c *timeline.Change) { c.Drop = []timeline.Key{{Key: "1"}} },
@@ -55,11 +65,13 @@ var refusalCases = []testCase{
 		a := f.say("c", timeline.Place{}, "1", "2")
 		b := f.say("c", a.Places[0], "2b")
 		for _, at := range []timeline.Place{
-			{Trunk: a.Head.Trunk, Depth: 3}, {Trunk: a.Head.Trunk, Depth: 0}, {Trunk: a.Head.Trunk, Depth: -1}, {Trunk: 1 << 40, Depth: 1},
+			{Trunk: a.Head.Trunk, Depth: 3}, {Trunk: a.Head.Trunk, Depth: 0}, {Trunk: a.Head.Trunk, Depth: -1},
+			{Trunk: 1 << 40, Depth: 1},
 			{Trunk: 0, Depth: 1}, {Trunk: b.Head.Trunk, Depth: 1}, timeline.AtHead(),
 		} {
 			for _, messages := range [][]timeline.Message{nil, saidAll("x")} {
-				_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: at, Messages: messages, Now: noon,
+				_, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: at, Messages: messages,
+					Now: noon,
 					Put: []timeline.Record{rec("k", "1", "", timeline.Hash{1})}})
 				if !errors.Is(err, timeline.ErrNoPlace) {
 					f.Errorf("apply at %v: %v", at, err)
@@ -72,7 +84,9 @@ var refusalCases = []testCase{
 				f.Errorf("under %v: %v", at, err)
 			}
 		}
-		if _, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", At: timeline.Place{Trunk: 1 << 40, Depth: 1}, Expect: ptr(int64(9)), Now: noon}); !errors.Is(err, timeline.ErrChanged) {
+		if _, err := f.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c",
+			At: timeline.Place{Trunk: 1 << 40, Depth: 1}, Expect: ptr(int64(9)), Now: noon}); !errors.Is(err,
+			timeline.ErrChanged) {
 			f.Errorf("unexpected before the place: %v", err)
 		}
 		f.equal("head", f.conversation("c").Head, b.Head)
@@ -81,7 +95,8 @@ var refusalCases = []testCase{
 	{"come of a context that is done", func(f *fixture) {
 		done, cancel := context.WithCancel(ctx)
 		cancel()
-		if _, err := f.Apply(done, timeline.Local, timeline.Change{Conversation: "c", Messages: saidAll("1"), Now: noon}); !errors.Is(err, context.Canceled) {
+		if _, err := f.Apply(done, timeline.Local, timeline.Change{Conversation: "c", Messages: saidAll("1"),
+			Now: noon}); !errors.Is(err, context.Canceled) {
 			f.Errorf("apply: %v", err)
 		}
 		if _, err := f.Conversations(done, timeline.Local); !errors.Is(err, context.Canceled) {

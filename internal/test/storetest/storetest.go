@@ -141,7 +141,8 @@ func (f *fixture) stats() timeline.Stats {
 }
 
 // entries returns copies of a range of a history.
-func entries(s timeline.Store, tenant string, to timeline.Place, first, last int64, hashes bool) ([]timeline.Entry, error) {
+func entries(s timeline.Store, tenant string, to timeline.Place, first, last int64,
+	hashes bool) ([]timeline.Entry, error) {
 	var all []timeline.Entry
 	err := s.Messages(ctx, tenant, to, first, last, hashes, func(e *timeline.Entry) error {
 		kept := *e

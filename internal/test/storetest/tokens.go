@@ -89,7 +89,8 @@ var tokenCases = []testCase{
 		f.addToken(tokenFor("a", "one"))
 		f.addToken(tokenFor("a", "two"))
 		for i := range 2 {
-			if err := f.RevokeToken(ctx, timeline.HashToken("one"), noon.Add(time.Duration(i+1)*time.Hour)); err != nil {
+			if err := f.RevokeToken(ctx, timeline.HashToken("one"),
+				noon.Add(time.Duration(i+1)*time.Hour)); err != nil {
 				f.Error(err)
 			}
 		}
@@ -136,7 +137,9 @@ func (m *machine) token(r *rapid.T) {
 	switch rapid.IntRange(0, 2).Draw(r, "how") {
 	case 0:
 		t := tokenFor(tenantName(r), secret)
-		t.Created, t.Role = m.now(), rapid.SampledFrom([]string{timeline.RoleCall, timeline.RoleRead, timeline.RoleConsole, "other"}).Draw(r, "role")
+		t.Created, t.Role = m.now(),
+			rapid.SampledFrom([]string{timeline.RoleCall, timeline.RoleRead, timeline.RoleConsole, "other"}).Draw(r,
+				"role")
 		if rapid.Bool().Draw(r, "expires") {
 			t.Expires = t.Created.Add(time.Minute)
 		}

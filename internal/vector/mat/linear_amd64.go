@@ -87,16 +87,20 @@ func linearWide(c []float32, ldc int, a []uint8, rows []Row, w *Matrix, add bool
 }
 
 //go:noescape
-func linear12VNNI(c *float32, ldc int, a *uint8, rows *Row, k int, w *int8, scale *float32, sum *int32, bias *float32, ahead int, add bool)
+func linear12VNNI(c *float32, ldc int, a *uint8, rows *Row, k int, w *int8, scale *float32, sum *int32, bias *float32,
+	ahead int, add bool)
 
 //go:noescape
-func linear8VNNI(c *float32, ldc int, a *uint8, rows *Row, k int, w *int8, scale *float32, sum *int32, bias *float32, ahead int, add bool)
+func linear8VNNI(c *float32, ldc int, a *uint8, rows *Row, k int, w *int8, scale *float32, sum *int32, bias *float32,
+	ahead int, add bool)
 
 //go:noescape
-func linear4VNNI(c *float32, ldc int, a *uint8, rows *Row, k int, w *int8, scale *float32, sum *int32, bias *float32, ahead int, add bool)
+func linear4VNNI(c *float32, ldc int, a *uint8, rows *Row, k int, w *int8, scale *float32, sum *int32, bias *float32,
+	ahead int, add bool)
 
 //go:noescape
 func widenAVX2(wide *int16, a *uint8, k int)
 
 //go:noescape
-func linearAVX2(c *float32, ldc int, wide *int16, rows *Row, k int, w *int8, scale *float32, sum *int32, bias *float32, ahead int, add bool)
+func linearAVX2(c *float32, ldc int, wide *int16, rows *Row, k int, w *int8, scale *float32, sum *int32, bias *float32,
+	ahead int, add bool)

@@ -38,10 +38,12 @@ func neonKernels() []Kernels {
 // bytes, and are not zero, with the exception of mulTile's k.
 
 //go:noescape
-func linearDot(c *float32, ldc int, a *uint8, k int, rows *Row, w *int8, scale *float32, sum *int32, bias *float32, add bool)
+func linearDot(c *float32, ldc int, a *uint8, k int, rows *Row, w *int8, scale *float32, sum *int32, bias *float32,
+	add bool)
 
 //go:noescape
-func linearPairs(c *float32, ldc int, a *uint8, k int, rows *Row, w *int8, scale *float32, sum *int32, bias *float32, add bool)
+func linearPairs(c *float32, ldc int, a *uint8, k int, rows *Row, w *int8, scale *float32, sum *int32, bias *float32,
+	add bool)
 
 //go:noescape
 func mulTile(c *float32, ldc int, a *float32, lda int, b *float32, ldb int, k int, scale *float32)

@@ -42,7 +42,8 @@ func geluWith(run func(x *float32, n int)) func(x []float32) {
 // softmaxWith passes the kernels the factor for powers of two in two parts,
 // because the rounding error matters for small powers. If scale is so small
 // that no value can vanish, it passes no such factor.
-func softmaxWith(run func(x *float32, size, n int, scale, rest, least float32) float32) func(x []float32, n int, scale float32) float32 {
+func softmaxWith(run func(x *float32, size, n int, scale, rest, least float32) float32) func(x []float32, n int,
+	scale float32) float32 {
 	return func(x []float32, n int, scale float32) float32 {
 		if len(x) == 0 || len(x)%Lane != 0 || n < 1 || !(scale > 1e-30) {
 			return softmax(x, n, scale)

@@ -50,7 +50,8 @@ func Conversation(tenant string, c *timeline.Conversation) timeline.Hash {
 
 // Record returns the hash of a record with the place at and the time
 // micro.
-func Record(tenant, conversation, kind, key string, at timeline.Place, micro int64, data []byte, contents []timeline.Hash) timeline.Hash {
+func Record(tenant, conversation, kind, key string, at timeline.Place, micro int64, data []byte,
+	contents []timeline.Hash) timeline.Hash {
 	s := make(sum, 0, 256+len(data))
 	s.text(tenant, conversation, kind, key)
 	s.number(at.Trunk, at.Depth, micro, int64(len(data)))

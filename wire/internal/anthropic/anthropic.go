@@ -95,7 +95,8 @@ func managed(body rawjson.Value) string {
 
 func isOwnPart(p rawjson.Value) bool {
 	switch string(p.Get("type").Raw()) {
-	case `"tool_use"`, `"tool_result"`, `"server_tool_use"`, `"thinking"`, `"redacted_thinking"`, `"image"`, `"document"`:
+	case `"tool_use"`, `"tool_result"`, `"server_tool_use"`, `"thinking"`, `"redacted_thinking"`, `"image"`,
+		`"document"`:
 		return true
 	}
 	return false

@@ -22,7 +22,8 @@ func locateArguments(e *protocol.Edit, i int) (parent rawjson.Value, name string
 // allowsText allows no text before results and thinking.
 func allowsText(e *protocol.Edit, from, end int) error {
 	refuse := func(i int, what string) error {
-		return protocol.In(protocol.At(protocol.Fail(e.Element(i), "text is not allowed before %s", what), i), "content")
+		return protocol.In(protocol.At(protocol.Fail(e.Element(i), "text is not allowed before %s", what), i),
+			"content")
 	}
 	for i := from; i < end; i++ {
 		switch p := &e.Message.Parts[i]; {

@@ -32,7 +32,8 @@ func Protocol() *protocol.Protocol {
 			Part:    isOwnPart,
 			Fields: []string{
 				"max_completion_tokens", "frequency_penalty", "presence_penalty", "logit_bias", "logprobs",
-				"response_format", "functions", "parallel_tool_calls", "reasoning_effort", "stream_options", "n", "seed", "stop",
+				"response_format", "functions", "parallel_tool_calls", "reasoning_effort", "stream_options", "n",
+				"seed", "stop",
 			},
 			Usual: true, // most servers speak it
 		},

@@ -56,13 +56,15 @@ func readMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
 	}
 	// Servers that return their reasoning accept it back beside the content.
 	if reasoning.Kind() == rawjson.String {
-		m.Parts = append([]chat.Part{{Kind: chat.Thinking, Type: "reasoning", Text: chat.String(reasoning.Raw())}}, m.Parts...)
+		m.Parts = append([]chat.Part{{Kind: chat.Thinking, Type: "reasoning", Text: chat.String(reasoning.Raw())}},
+			m.Parts...)
 	}
 	if refusal.Kind() == rawjson.String {
 		m.Parts = append(m.Parts, chat.Part{Kind: chat.Refusal, Type: "refusal", Text: chat.String(refusal.Raw())})
 	}
 	if audio.Kind() == rawjson.Object {
-		m.Parts = append(m.Parts, chat.Part{Kind: chat.Audio, Type: "audio", Raw: audio.Raw(), Media: &chat.Media{FileID: audio.Get("id").Str()}})
+		m.Parts = append(m.Parts, chat.Part{Kind: chat.Audio, Type: "audio", Raw: audio.Raw(),
+			Media: &chat.Media{FileID: audio.Get("id").Str()}})
 	}
 	if function.Kind() == rawjson.Object {
 		p := chat.Part{Kind: chat.Call, Type: "function_call", Raw: function.Raw()}

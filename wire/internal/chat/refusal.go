@@ -10,7 +10,8 @@ var (
 		`'max_tokens' or 'max_completion_tokens' is too large: <reply>\. this model's maximum context length is <limit> tokens and your request has <size> input tokens`,
 		`input tokens exceed the configured limit of <limit> tokens\. your messages resulted in <prompt> tokens`,
 		`input tokens exceed(?: (?:the )?model(?:'s)? (?:context |token )?limit)?`,
-		`please reduce the length of the messages(?: or (?:the )?(?:completion|functions))?\.(?: current length is <size> while limit is <limit>)?`, // Groq, Cerebras
+		// Groq, Cerebras
+		`please reduce the length of the messages(?: or (?:the )?(?:completion|functions))?\.(?: current length is <size> while limit is <limit>)?`,
 		// One string of a message; other fields have far smaller limits of their own.
 		`invalid '[^']{1,100}': string too long\. expected a string with maximum length (?:1048576|10485760), but got a string with length [0-9]+ instead`,
 		// Google, xAI, Mistral, Cohere, Amazon, Fireworks, GitHub.

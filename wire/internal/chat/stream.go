@@ -197,7 +197,8 @@ func (s *stream) call(r *protocol.Stream, v rawjson.Value) {
 		case "index", "id", "type", "function", "custom":
 		default:
 			// These are small, and servers may repeat them.
-			if m.Kind() != rawjson.Null && len(c.others) < 1<<12 && !bytes.Contains(c.others, k.Raw()) && r.Room(len(k.Raw())+len(m.Raw())+2) {
+			if m.Kind() != rawjson.Null && len(c.others) < 1<<12 && !bytes.Contains(c.others, k.Raw()) &&
+				r.Room(len(k.Raw())+len(m.Raw())+2) {
 				c.others = append(append(append(append(c.others, ','), k.Raw()...), ':'), m.Raw()...)
 			}
 		}

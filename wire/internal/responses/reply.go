@@ -36,6 +36,7 @@ func readStatus(r *protocol.Reply, root rawjson.Value) {
 	if e := root.Get("error"); e.Kind() == rawjson.Object {
 		r.Error = protocol.WrapError(e)
 	} else if r.Stop == "failed" {
-		r.Error = &protocol.ReplyError{Message: "the response failed", Raw: []byte(`{"error":{"message":"the response failed"}}`)}
+		r.Error = &protocol.ReplyError{Message: "the response failed",
+			Raw: []byte(`{"error":{"message":"the response failed"}}`)}
 	}
 }

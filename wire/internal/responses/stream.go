@@ -160,7 +160,8 @@ func (s *stream) end(r *protocol.Stream, name string, response rawjson.Value) {
 		r.Reply.Stop = strings.TrimPrefix(name, "response.")
 	}
 	if name == "response.failed" && r.Reply.Error == nil {
-		r.Fail(&protocol.ReplyError{Message: "the response failed", Raw: []byte(`{"error":{"message":"the response failed"}}`)})
+		r.Fail(&protocol.ReplyError{Message: "the response failed",
+			Raw: []byte(`{"error":{"message":"the response failed"}}`)})
 	}
 	r.Ended, r.Reply.Pending = true, name == "response.cancelled"
 	output := response.Get("output")
@@ -197,7 +198,8 @@ func (s *stream) setItem(r *protocol.Stream, e *streamEvent, whole bool) {
 		item = new(streamItem)
 		s.items = append(s.items, item)
 	}
-	*item = streamItem{index: protocol.Number(e.output), raw: slices.Clone(raw), whole: whole, kept: len(raw) + protocol.Structure}
+	*item = streamItem{index: protocol.Number(e.output), raw: slices.Clone(raw), whole: whole,
+		kept: len(raw) + protocol.Structure}
 }
 
 // same reports whether v is the same item again.
@@ -379,7 +381,8 @@ func (p *streamPart) appendTo(dst []byte) []byte {
 		with = append(with, protocol.Replaced{Name: p.member, Value: protocol.AppendQuoted(nil, p.text)})
 	}
 	if p.annotations != nil {
-		with = append(with, protocol.Replaced{Name: "annotations", Value: protocol.JoinList(p.raw, "annotations", p.annotations)})
+		with = append(with, protocol.Replaced{Name: "annotations",
+			Value: protocol.JoinList(p.raw, "annotations", p.annotations)})
 	}
 	return protocol.AppendReplaced(dst, p.raw, with)
 }

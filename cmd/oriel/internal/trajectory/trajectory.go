@@ -137,7 +137,8 @@ type fitting struct {
 // judge decides whether interaction i is kept, cut or removed.
 func (f *fitting) judge(i int, keepResult bool) {
 	s := &f.steps[i]
-	b := window.Block{Index: i, Role: chat.Assistant, Tokens: f.tokens(s), Verdict: window.Keep, Reason: "within the limits"}
+	b := window.Block{Index: i, Role: chat.Assistant, Tokens: f.tokens(s), Verdict: window.Keep,
+		Reason: "within the limits"}
 	defer func() { f.plan.Judge(b) }()
 	if n := len(f.steps); n > f.most {
 		newest := f.most - f.first
@@ -180,7 +181,8 @@ func plainText(raw []byte) string {
 }
 
 // resultMark matches the beginning of a result that was cut.
-var resultMark = regexp.MustCompile(`^\[TRUNCATED: (?i:result too large) \((\d{1,15}) chars\)\. (?i:first) (\d{1,15}) chars shown\]\n`)
+var resultMark = regexp.MustCompile(
+	`^\[TRUNCATED: (?i:result too large) \((\d{1,15}) chars\)\. (?i:first) (\d{1,15}) chars shown\]\n`)
 
 // cutResult shortens a result of more than limit characters. A result that is not a string
 // is cut as JSON text. A result with the mark of an earlier cut is cut again only if it is
@@ -213,7 +215,8 @@ var (
 	// noteForm matches our notes and those of similar programs.
 	noteForm = regexp.MustCompile(`\[Note: (\d{1,9}) earlier[^\]]*\]`)
 	// looseNote matches notes in other words whose number can only mean removals.
-	looseNote = regexp.MustCompile(`(?i)^\D*(\d{1,9}) (?:earlier|older|previous)\b.*\b(?:removed|dropped|omitted|left out|trimmed)\b[^\n]*$`)
+	looseNote = regexp.MustCompile(
+		`(?i)^\D*(\d{1,9}) (?:earlier|older|previous)\b.*\b(?:removed|dropped|omitted|left out|trimmed)\b[^\n]*$`)
 )
 
 // parseNote returns the number of removed interactions in an earlier note. own is the part
@@ -235,7 +238,8 @@ func (f *fitting) note(old string, own []int) string {
 	if n == 1 {
 		text = voice.RemovedOne
 	}
-	f.plan.Inserted = append(f.plan.Inserted, window.Insertion{Kind: "marker", Into: len(f.steps) - 1, Tokens: f.count(text), Text: text})
+	f.plan.Inserted = append(f.plan.Inserted, window.Insertion{Kind: "marker", Into: len(f.steps) - 1,
+		Tokens: f.count(text), Text: text})
 	switch {
 	case own != nil:
 		return old[:own[0]] + text + old[own[1]:]
