@@ -148,7 +148,7 @@ func drawContext(w *composition.Window, name string, s term.Style, width int) []
 	line := func(format string, args ...any) {
 		paragraph(&b, term.Screen{Width: width}, "%s", term.OneLine(fmt.Sprintf(format, args...), 1<<10))
 	}
-	for _, l := range term.Wrap(fmt.Sprintf("%s · call %d · %s · %s", wholeID(name), w.Number,
+	for _, l := range term.Wrap(fmt.Sprintf("%s · call %d · %s · %s", wholeID(name), w.Call,
 		w.Time.Local().Format("2 Jan 15:04"), term.OneLine(w.Model, 60)), width, 0) {
 		b.WriteString(s.Bold(l) + "\n")
 	}

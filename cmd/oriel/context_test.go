@@ -24,7 +24,7 @@ func TestContextFits(t *testing.T) {
 		width, some, name := rapid.IntRange(40, 200).Draw(t, "width"), rapid.IntRange(0, 2_000_000),
 			rapid.StringN(0, 60, 120)
 		w := &composition.Window{
-			Conversation: name.Draw(t, "conversation"), Number: 12, Model: name.Draw(t, "model"), Profile: "balanced",
+			Conversation: name.Draw(t, "conversation"), Call: 12, Model: name.Draw(t, "model"), Profile: "balanced",
 			Window: rapid.SampledFrom([]int{0, 8_000, 1_000_000}).Draw(t, "window"),
 			Limit:  150_000, Budget: 100_000, Tokens: some.Draw(t, "tokens"), Reported: some.Draw(t, "reported"),
 			LeftOut: some.Draw(t, "left out"), UnusedCalls: 3,

@@ -199,7 +199,7 @@ func drawList(list []report.Conversation, more int, short shortIDs, width int) [
 	for i := range list {
 		c := &list[i]
 		t.Row(strconv.Itoa(c.Row), short.of(c.ID), term.Ago(c.Last, now), term.Thousands(int(c.Messages)),
-			term.Roughly(c.Tokens), costOf(c),
+			term.Roughly(c.TokensBefore), costOf(c),
 			term.OneLine(shortModel(c.Model), 20), term.OneLine(shortProject(c.Project), 20),
 			cmp.Or(term.OneLine(c.Title, 200), "(no words of a person)"))
 	}

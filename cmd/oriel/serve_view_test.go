@@ -127,7 +127,7 @@ func TestCommandsActOnARunningProxy(t *testing.T) {
 	}
 	if out, code := oriel("show", "talk", "--calls", "--json"); code != 0 ||
 		!strings.HasPrefix(out, `{"calls":[{"call":1,"id":"`) || !strings.Contains(out, `,"last":1,"time":"20`) ||
-		strings.Count(out, `"came":`) != said || !strings.Contains(out, `"plan":"p`) ||
+		strings.Count(out, `"tokens_before":`) != said || !strings.Contains(out, `"plan":"p`) ||
 		!strings.Contains(out, `"usage":{"input":10,"output":2}`) {
 		t.Error(code, out)
 	}

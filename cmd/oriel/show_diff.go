@@ -17,7 +17,7 @@ func drawDiff(ends [2]report.Call, changes []report.Change, full bool, sc term.S
 		if ends[i].Plan != "" {
 			plan = "by plan " + ends[i].Plan
 		}
-		fmt.Fprintf(&b, "%s call %d, %s tokens, %s\n", sign, ends[i].Number, term.Thousands(ends[i].Sent), plan)
+		fmt.Fprintf(&b, "%s call %d, %s tokens, %s\n", sign, ends[i].Number, term.Thousands(ends[i].TokensAfter), plan)
 	}
 	b.WriteString("\n")
 	draw := func(op, line string) {

@@ -186,11 +186,12 @@ type topUnread struct {
 
 // topCall is a call in the list.
 type topCall struct {
-	Time, Began  time.Time
+	Time         time.Time // when it began
 	Conversation string
 	Title        string
 	ID, Model    string
-	Came, Sent   int
+	TokensBefore int `json:"tokens_before"`
+	TokensAfter  int `json:"tokens_after"`
 	Plan         string
 	MS           float64 // until the answer ended
 	Cost         float64
@@ -205,17 +206,19 @@ func (c *topCall) passes(filter string) bool {
 
 // topStrip is all messages of a conversation in short.
 type topStrip struct {
-	Conversation       string
-	Call, Calls        int
-	Count, Upto        int
-	Came, Sent, Budget int
-	Plan               string
-	Verdicts           []topVerdict
-	Pinned             []int
-	Held               [][2]int
-	Recalled           []struct{ Into, ID int }
-	Kinds              string
-	Tokens             []int
+	Conversation string
+	Call, Calls  int
+	Count, Upto  int
+	TokensBefore int `json:"tokens_before"`
+	TokensAfter  int `json:"tokens_after"`
+	Budget       int
+	Plan         string
+	Verdicts     []topVerdict
+	Pinned       []int
+	Held         [][2]int
+	Recalled     []struct{ Into, ID int }
+	Kinds        string
+	Tokens       []int
 }
 
 // topVerdict is what became of messages first to last.

@@ -231,7 +231,7 @@ func TestAddressesOfServers(t *testing.T) {
 // character of theirs.
 func TestTopFitsTheTerminal(t *testing.T) {
 	hostile := "\x1b[2J\x07\u202e日本語 " + strings.Repeat("wide 漢字 ", 60)
-	strip := &topStrip{Conversation: "c", Call: 3, Calls: 4, Count: 30_000, Upto: 29_990, Came: 1 << 20, Sent: 9000,
+	strip := &topStrip{Conversation: "c", Call: 3, Calls: 4, Count: 30_000, Upto: 29_990, TokensBefore: 1 << 20, TokensAfter: 9000,
 		Budget: 10_000, Plan: "p3", Kinds: strings.Repeat("uatc", 7500),
 		Verdicts: []topVerdict{{1, 20_000, "fold"}, {20_001, 20_100, "mask"}, {-4, 1 << 40, "odd"}},
 		Pinned:   []int{3, -1, 1 << 40}}
@@ -265,7 +265,7 @@ func TestTopFitsTheTerminal(t *testing.T) {
 			check("no calls")
 			for i := range 20 {
 				m.overview.Live = append(m.overview.Live, topCall{ID: fmt.Sprint(i), Conversation: hostile,
-					Title: hostile, Model: hostile, Plan: hostile, Came: 1 << 30, Sent: 1 << 20, Cost: 12345.678,
+					Title: hostile, Model: hostile, Plan: hostile, TokensBefore: 1 << 30, TokensAfter: 1 << 20, Cost: 12345.678,
 					MS: 1e7})
 			}
 			m.overview.Live[3].Error = hostile
@@ -296,7 +296,7 @@ func TestTopAtEightyColumns(t *testing.T) {
 	m := newTopModel("http://127.0.0.1:8780", 80, 24, term.Style{})
 	m.overview = &topOverview{Live: []topCall{{
 		ID: "1", Conversation: "c", Title: "A long title of a conversation that is cut", Model: "claude-sonnet-4-5",
-		Came: 66_100, Sent: 15_500, Plan: "p13", Cost: 0.06,
+		TokensBefore: 66_100, TokensAfter: 15_500, Plan: "p13", Cost: 0.06,
 	}}}
 	m.list()
 	if text := strings.Join(m.view(), "\n"); !strings.Contains(text, "15.5k p13 ") {
@@ -329,8 +329,8 @@ func TestTopShowsCallsThatRun(t *testing.T) {
 		m := newTopModel("http://127.0.0.1:8780", width, 24, term.Style{})
 		m.now = func() time.Time { return now.Add(2 * time.Second) }
 		m.overview = &topOverview{got: now,
-			Running: []topCall{{ID: "a", Model: "claude-sonnet-4-5", Began: now.Add(-4 * time.Second), MS: 4000,
-				Came: 130_000, Sent: 48_000}}}
+			Running: []topCall{{ID: "a", Model: "claude-sonnet-4-5", Time: now.Add(-4 * time.Second), MS: 4000,
+				TokensBefore: 130_000, TokensAfter: 48_000}}}
 		m.list()
 		screen := strings.Join(m.view(), "\n")
 		for _, want := range []string{"12:41", "a new conversation", "130k", "48.0k", "run 6s"} {

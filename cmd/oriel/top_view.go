@@ -118,10 +118,10 @@ func (m *topModel) callLines(room int) []string {
 			break
 		}
 		took := time.Duration(c.MS)*time.Millisecond + m.now().Sub(m.overview.got)
-		line := row(" "+c.Began.In(m.now().Location()).Format(m.clock(wide)),
+		line := row(" "+c.Time.In(m.now().Location()).Format(m.clock(wide)),
 			term.OneLine(cmp.Or(c.Title, c.Conversation, "a new conversation"), m.width),
 			term.OneLine(shortModel(c.Model), m.width),
-			term.Compact(c.Came), term.Compact(c.Sent), "", "", fmt.Sprintf("run %.0fs", took.Seconds()))
+			term.Compact(c.TokensBefore), term.Compact(c.TokensAfter), "", "", fmt.Sprintf("run %.0fs", took.Seconds()))
 		lines = append(lines, m.style.Code("32", line))
 	}
 	if len(m.calls) == 0 && len(running) > 0 {
@@ -158,7 +158,7 @@ func (m *topModel) callLines(room int) []string {
 			marker = "▸"
 		}
 		line := row(marker+c.Time.In(m.now().Location()).Format(m.clock(wide)), term.OneLine(what, m.width),
-			term.OneLine(shortModel(c.Model), m.width), term.Compact(c.Came), term.Compact(c.Sent),
+			term.OneLine(shortModel(c.Model), m.width), term.Compact(c.TokensBefore), term.Compact(c.TokensAfter),
 			term.OneLine(c.Plan, 5), term.Seconds(c.MS), cost)
 		switch {
 		case c.ID == m.selected:
@@ -232,7 +232,7 @@ func (m *topModel) paneLines(room int) []string {
 	parts := []string{term.Clip(title, m.width*2/5)}
 	if s.Call > 0 {
 		parts = append(parts, fmt.Sprintf("call %d of %d", s.Call, s.Calls),
-			fmt.Sprintf("%s of %s sent", term.Compact(s.Sent), term.Compact(s.Came)))
+			fmt.Sprintf("%s of %s sent", term.Compact(s.TokensAfter), term.Compact(s.TokensBefore)))
 	}
 	if s.Budget > 0 {
 		parts = append(parts, "budget "+term.Compact(s.Budget))

@@ -181,13 +181,13 @@ func (q *request) composition() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.Plan == "" && at.Sent != at.Came {
+	if at.Plan == "" && at.TokensAfter != at.TokensBefore {
 		return nil, report.ErrNotKept
 	}
 	w, err := composition.Read(q.Context(), q.Store, q.tenant, c.Name, at.ID,
 		composition.Options{Models: q.models(), Calibration: scale})
 	if err == nil {
-		w.Number = at.Number
+		w.Call = at.Number
 	}
 	return w, err
 }

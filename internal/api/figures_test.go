@@ -115,10 +115,11 @@ func TestImportedSessionsHaveTheirOwnFigures(t *testing.T) {
 			t.Fatal(err)
 		}
 		var c struct {
-			Calls, Imported, Tokens int
-			Model                   string
-			Cost, Without           float64
-			Unknown                 []string `json:"unknown_models"`
+			Calls, Imported int
+			Tokens          int `json:"tokens_before"`
+			Model           string
+			Cost, Without   float64
+			Unknown         []string `json:"unknown_models"`
 		}
 		w.get("conversations/"+list[i].Name, &c)
 		if c.Calls != 0 || c.Imported != 1 || c.Tokens != a.Tokens || c.Tokens == 0 || c.Model != a.Model ||

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/plan"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -116,24 +116,14 @@ type spool struct {
 	Lost  int64 `json:"lost"`
 }
 
-// liveCall is one of the newest calls.
+// liveCall is one of the newest calls, with its conversation.
 type liveCall struct {
-	Time         time.Time `json:"time"`
-	Conversation string    `json:"conversation"`
-	Title        string    `json:"title"`
-	Call         int       `json:"call"`
-	ID           string    `json:"id"`
-	Model        string    `json:"model"`
-	Came         int       `json:"came"`
-	Sent         int       `json:"sent"`
-	Plan         string    `json:"plan"`
-	MS           float64   `json:"ms"`
-	Cost         float64   `json:"cost"`
-	// Priced reports whether the model has a price.
-	Priced bool   `json:"priced"`
-	Error  string `json:"error"`
+	report.Call
+	Conversation string `json:"conversation"`
+	Title        string `json:"title"`
 
-	of timeline.Conversation
+	of     timeline.Conversation
+	priced usage.Priced
 }
 
 // maxLive is how many of the newest calls an overview has.
@@ -169,11 +159,11 @@ func (q *request) overview() (any, error) {
 	}
 	o.Conversations.Count = int(o.Store.Conversations)
 	options := usage.Options{By: usage.Day, Since: o.Since, Zone: now.Location(), Models: q.models()}
-	report, err := q.ledger.Read(ctx, q.tenant, options)
+	sums, err := q.ledger.Read(ctx, q.tenant, options)
 	if err != nil {
 		return nil, err
 	}
-	o.Today.add(&report.Total)
+	o.Today.add(&sums.Total)
 	if err := q.dayCalls(ctx, options, learnt, o); err != nil {
 		return nil, err
 	}
@@ -233,11 +223,7 @@ func (q *request) dayCalls(ctx context.Context, options usage.Options, learnt *t
 				total, o.Calibration.Calls = total+off, o.Calibration.Calls+1
 			}
 			if i >= len(calls)-maxLive {
-				o.Live = append(o.Live, liveCall{
-					Time: p.Began.UTC(), Conversation: c.Name, Call: p.Number, ID: p.ID, Model: p.Model, Came: p.Came,
-					Sent: p.Call.Sent,
-					Plan: p.Plan, MS: p.MS, Cost: p.Cost, Priced: p.Known, Error: p.Call.Error, of: *c,
-				})
+				o.Live = append(o.Live, liveCall{Conversation: c.Name, of: *c, priced: *p})
 			}
 		}
 		return q.dayPlans(ctx, c, &o.Today, options.Since)
@@ -262,24 +248,26 @@ func (q *request) dayCalls(ctx context.Context, options usage.Options, learnt *t
 	return nil
 }
 
-// nameLive keeps the newest calls and gives them titles and the ids of plans.
+// nameLive keeps the newest calls, reads them and gives them titles.
 func (q *request) nameLive(ctx context.Context, o *overview) error {
-	slices.SortStableFunc(o.Live, func(a, b liveCall) int { return b.Time.Compare(a.Time) })
-	o.Live = o.Live[:min(len(o.Live), maxLive)]
-	for i := range o.Live {
-		l := &o.Live[i]
-		var err error
-		if l.Title, err = q.title(&l.of); err != nil {
-			return err
-		}
-		if l.Plan == "" {
-			continue
-		}
-		names, err := plan.Names(ctx, timeline.Notes{Store: q.Store, Tenant: q.tenant, Conversation: l.of.Name})
+	slices.SortStableFunc(o.Live, func(a, b liveCall) int { return b.priced.Began.Compare(a.priced.Began) })
+	all := o.Live[:min(len(o.Live), maxLive)]
+	o.Live = all[:0]
+	for _, l := range all {
+		calls, err := q.allCalls(ctx, &l.of)
 		if err != nil {
 			return err
 		}
-		l.Plan = cmp.Or(names[l.Plan], l.Plan)
+		i := slices.IndexFunc(calls, func(c report.Call) bool { return c.ID == l.priced.ID })
+		if i < 0 { // it was deleted since
+			continue
+		}
+		l.Call = calls[i]
+		l.SetPrice([]usage.Priced{l.priced})
+		if l.Title, err = q.title(&l.of); err != nil {
+			return err
+		}
+		o.Live = append(o.Live, l)
 	}
 	return nil
 }

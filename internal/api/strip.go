@@ -20,14 +20,14 @@ type strip struct {
 	Calls int   `json:"calls"`
 	Count int64 `json:"count"`
 	// Upto is the last message of the call's request.
-	Upto   int64  `json:"upto"`
-	Branch bool   `json:"branch"`
-	Came   int    `json:"came"`
-	Sent   int    `json:"sent"`
-	Budget int    `json:"budget"`
-	Limit  int    `json:"limit"`
-	Plan   string `json:"plan"`
-	Model  string `json:"model"`
+	Upto         int64  `json:"upto"`
+	Branch       bool   `json:"branch"`
+	TokensBefore int    `json:"tokens_before"`
+	TokensAfter  int    `json:"tokens_after"`
+	Budget       int    `json:"budget"`
+	Limit        int    `json:"limit"`
+	Plan         string `json:"plan"`
+	Model        string `json:"model"`
 	// Status and Error are those of the call's answer: 0 and empty without one.
 	Status     int        `json:"status"`
 	Error      string     `json:"error"`
@@ -69,8 +69,8 @@ func (q *request) strip() (any, error) {
 		Verdicts: []verdicts{}, Held: [][2]int64{}, Recalled: []recalled{},
 	}
 	if c := v.call; c != nil {
-		out.Call, out.Upto, out.Came, out.Sent, out.Plan, out.Model, out.Time = c.Number, c.Last, c.Came, c.Sent,
-			c.Plan, c.Model, &c.Began
+		out.Call, out.Upto, out.TokensBefore, out.TokensAfter, out.Plan, out.Model, out.Time = c.Number, c.Last, c.TokensBefore, c.TokensAfter,
+			c.Plan, c.Model, &c.Time
 		out.Budget, out.Limit = c.Budget, c.Limit
 		out.Status, out.Error, out.RetryAfter = c.Status, c.Error, c.RetryAfter
 	}

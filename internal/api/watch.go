@@ -142,14 +142,15 @@ func hashConversations(all ...timeline.Conversation) uint64 {
 
 // runningCall is a call that has not ended.
 type runningCall struct {
-	ID           string    `json:"id"`
-	Conversation string    `json:"conversation"`
-	Title        string    `json:"title"`
-	Model        string    `json:"model"`
-	Began        time.Time `json:"began"`
+	ID           string `json:"id"`
+	Conversation string `json:"conversation"`
+	Title        string `json:"title"`
+	Model        string `json:"model"`
+	// Time is when it began.
+	Time         time.Time `json:"time"`
 	MS           float64   `json:"ms"`
-	Came         int       `json:"came"`
-	Sent         int       `json:"sent"`
+	TokensBefore int       `json:"tokens_before"`
+	TokensAfter  int       `json:"tokens_after"`
 }
 
 // maxRunning is how many running calls are shown.
@@ -166,8 +167,8 @@ func (q *request) running(now time.Time) []runningCall {
 			break
 		}
 		ms := float64(now.Sub(c.Began).Microseconds()) / 1000
-		out = append(out, runningCall{ID: c.ID, Conversation: c.Conversation, Model: c.Model, Began: c.Began.UTC(),
-			MS: max(0, ms), Came: c.TokensBefore, Sent: c.TokensAfter})
+		out = append(out, runningCall{ID: c.ID, Conversation: c.Conversation, Model: c.Model, Time: c.Began.UTC(),
+			MS: max(0, ms), TokensBefore: c.TokensBefore, TokensAfter: c.TokensAfter})
 	}
 	return out
 }

@@ -148,13 +148,13 @@ func TestRunningCallsAreShown(t *testing.T) {
 	type list struct {
 		Running []struct {
 			ID, Conversation, Model string
-			Sent                    int
+			TokensAfter             int `json:"tokens_after"`
 		}
 	}
 	var o list
 	w.get("overview", &o)
 	if len(o.Running) != 1 || o.Running[0].ID != "one" || o.Running[0].Model != "gpt-4o" ||
-		o.Running[0].Conversation == "" || o.Running[0].Sent == 0 {
+		o.Running[0].Conversation == "" || o.Running[0].TokensAfter == 0 {
 		t.Errorf("the overview shows %+v", o.Running)
 	}
 	for _, want := range []int{1, 0} {

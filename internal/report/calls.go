@@ -27,12 +27,13 @@ type Call struct {
 	Number int    `json:"call"`
 	ID     string `json:"id"`
 	// Last is the id of the last message of the request.
-	Last  int64     `json:"last"`
-	Began time.Time `json:"time"`
+	Last int64 `json:"last"`
+	// Time is when it began.
+	Time  time.Time `json:"time"`
 	Model string    `json:"model"`
-	// Came and Sent are the tokens of the prompt as it came and as it was sent.
-	Came int `json:"came"`
-	Sent int `json:"sent"`
+	// TokensBefore is the size of the prompt as it came, TokensAfter as it was sent.
+	TokensBefore int `json:"tokens_before"`
+	TokensAfter  int `json:"tokens_after"`
 	// Plan is the id of the plan by which it was sent; empty if nothing was left out.
 	Plan string `json:"plan"`
 	// Status is the HTTP status of the answer, Error why that is incomplete; 0 and empty
@@ -105,15 +106,15 @@ func Calls(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 			return nil, err
 		}
 		calls = append(calls, Call{
-			ID: records[i].Key, Last: records[i].At.Depth, Began: r.Began.UTC(), Model: r.Model, Came: r.Came,
-			Sent: r.Tokens,
-			Plan: cmp.Or(plans[r.Plan], r.Plan), Status: r.Status, Error: r.Error, RetryAfter: r.RetryAfter,
+			ID: records[i].Key, Last: records[i].At.Depth, Time: r.Began.UTC(), Model: r.Model, TokensBefore: r.Came,
+			TokensAfter: r.Tokens,
+			Plan:        cmp.Or(plans[r.Plan], r.Plan), Status: r.Status, Error: r.Error, RetryAfter: r.RetryAfter,
 			Usage: r.Usage, record: records[i],
 			Profile: r.Profile, Budget: r.Wish, Limit: r.Hard, FirstMS: r.FirstMS, MS: r.MS, before: int64(r.Before),
 			head: int64(r.Head), side: r.Thread == thread.Side, managed: r.Managed != "",
 		})
 	}
-	slices.SortStableFunc(calls, func(a, b Call) int { return a.Began.Compare(b.Began) })
+	slices.SortStableFunc(calls, func(a, b Call) int { return a.Time.Compare(b.Time) })
 	for i := range calls {
 		calls[i].Number = i + 1
 	}
@@ -152,7 +153,7 @@ var ErrNotKept = errors.New("the call was fitted without a plan, and its body is
 // Sent returns the body that was sent at a call, without credentials. It returns ErrNotKept
 // or call.ErrPlanGone if the body is not known.
 func Sent(ctx context.Context, s timeline.Store, tenant, conversation string, c *Call) ([]byte, error) {
-	if c.Plan == "" && c.Sent != c.Came {
+	if c.Plan == "" && c.TokensAfter != c.TokensBefore {
 		return nil, fmt.Errorf("call %d: %w", c.Number, ErrNotKept)
 	}
 	_, body, err := call.ReadSent(ctx, s, tenant, conversation, &c.record, call.SentOptions{})

@@ -27,15 +27,15 @@ type Conversation struct {
 	// Last is the time of the last message.
 	Last     time.Time `json:"last"`
 	Messages int64     `json:"messages"`
-	// Tokens are those of the newest request as it came, Sent as it was sent, Error is why it
-	// was not answered.
-	Tokens int    `json:"tokens"`
-	Sent   int    `json:"sent"`
-	Error  string `json:"error"`
-	Calls  int    `json:"calls"`
+	// TokensBefore is the size of the newest request as it came, TokensAfter as it was sent;
+	// Error is why it was not answered.
+	TokensBefore int    `json:"tokens_before"`
+	TokensAfter  int    `json:"tokens_after"`
+	Error        string `json:"error"`
+	Calls        int    `json:"calls"`
 	// Imported is how many calls an imported session lists whose calls were not recorded.
-	// Tokens are then those of its messages (o200k_base), and Model, Cost and UnknownModels
-	// its own.
+	// TokensBefore is then the size of its messages (o200k_base), and Model, Cost and
+	// UnknownModels are its own.
 	Imported int `json:"imported"`
 	// Model is the model that was asked last; empty if it is not known.
 	Model string `json:"model"`
@@ -134,7 +134,7 @@ func (d *Describer) Conversation(ctx context.Context, l *Listed) (*Conversation,
 		return c, err
 	}
 	about, err := d.about(ctx, l)
-	c.Model, c.Imported, c.Tokens, c.Sent = about.Model, about.Calls, about.Tokens, about.Tokens
+	c.Model, c.Imported, c.TokensBefore, c.TokensAfter = about.Model, about.Calls, about.Tokens, about.Tokens
 	c.Cost, c.Without, c.UnknownModels = about.Cost, about.Cost, append(c.UnknownModels, about.Unpriced...)
 	return c, err
 }
@@ -168,7 +168,7 @@ func (c *Conversation) addCalls(calls []usage.Priced) {
 		}
 		c.Model, c.Error = cmp.Or(p.Model, c.Model), p.Call.Error
 		if p.Came > 0 {
-			c.Tokens, c.Sent = p.Came, p.Call.Sent
+			c.TokensBefore, c.TokensAfter = p.Came, p.Call.Sent
 		}
 	}
 	c.Cost, c.Without = usage.Dollars(c.Cost), usage.Dollars(c.Without)

@@ -35,7 +35,7 @@ func NewestWindow(ctx context.Context, s timeline.Store, tenant string, c *timel
 			return nil, err
 		}
 		if !here || call.side || call.managed ||
-			call.Plan == "" && call.Sent != call.Came { // fitted by a plan that was not stored
+			call.Plan == "" && call.TokensAfter != call.TokensBefore { // fitted by a plan that was not stored
 			return nil, nil
 		}
 		w := &Window{call: call, hidden: map[int64]bool{}}

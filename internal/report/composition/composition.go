@@ -30,10 +30,9 @@ type Options struct {
 // Window is what a call was sent with. Its JSON form is that of oriel context --json.
 type Window struct {
 	Conversation string `json:"conversation"`
-	// Call is the id of the call, Number its place among the calls of the conversation,
-	// from 1 on.
-	Call    string    `json:"call"`
-	Number  int       `json:"number"`
+	// Call is the number of the call in the conversation, from 1 on; ID identifies it in logs.
+	Call    int       `json:"call"`
+	ID      string    `json:"id"`
 	Time    time.Time `json:"time"`
 	Model   string    `json:"model"`
 	Profile string    `json:"profile,omitempty"`
@@ -119,7 +118,7 @@ func Read(ctx context.Context, store timeline.Store, tenant, conversation, call 
 	}
 	model := o.Models.Lookup(stored.Model)
 	w := &Window{
-		Conversation: conversation, Call: call, Number: at + 1, Time: stored.Began.UTC(), Model: stored.Model,
+		Conversation: conversation, ID: call, Call: at + 1, Time: stored.Began.UTC(), Model: stored.Model,
 		Profile: stored.Profile,
 		Window:  windowOf(&model, max(stored.Hard, b.Total)), Limit: stored.Hard, Budget: stored.Wish, Tokens: b.Total,
 		Accuracy: b.Accuracy,

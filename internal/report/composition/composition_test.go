@@ -127,7 +127,7 @@ func TestTheWindowOfAnAgent(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if w.Number != 1 || w.Model != "claude-opus-4-1" || w.Window != 200_000 || w.Reported != 123 || w.LeftOut != 0 ||
+	if w.Call != 1 || w.Model != "claude-opus-4-1" || w.Window != 200_000 || w.Reported != 123 || w.LeftOut != 0 ||
 		w.Limit == 0 || w.Time.IsZero() {
 		t.Errorf("%+v", w)
 	}
@@ -178,7 +178,7 @@ func TestUnusedToolsAreThoseOfAllCalls(t *testing.T) {
 	store, keys := record(t, 0, agent(bash+","+search+","+issue), strings.Replace(agent(""), `"tools":[],`, "", 1),
 		agent(bash+","+edit+","+search+","+issue))
 	if w := read(t, store, keys[2]); unusedNames(w) != "mcp__github__create_issue" || w.UnusedCalls != 2 ||
-		w.Number != 3 {
+		w.Call != 3 {
 		t.Errorf("%+v in %d calls", w.Unused, w.UnusedCalls)
 	}
 	if w := read(t, store, keys[1]); len(w.Unused) != 0 {
@@ -239,7 +239,7 @@ func TestTheNamesOfAWindow(t *testing.T) {
 	if err := json.Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strings.Fields("conversation call number time model window limit tokens reported accuracy left_out kinds largest unused unused_calls") {
+	for _, name := range strings.Fields("conversation call id time model window limit tokens reported accuracy left_out kinds largest unused unused_calls") {
 		if got[name] == nil {
 			t.Errorf("there is no %s in %s", name, data)
 		}

@@ -8,10 +8,11 @@ import (
 
 // listed is a conversation in a list.
 type listed struct {
-	ID, Model                                      string
-	Calls, Imported, Tokens, Messages, Plans, Sent int
-	Cost, Without                                  float64
-	Unknown                                        []string `json:"unknown_models"`
+	ID, Model                        string
+	Calls, Imported, Messages, Plans int
+	Tokens                           int `json:"tokens_before"`
+	Cost, Without                    float64
+	Unknown                          []string `json:"unknown_models"`
 }
 
 // conversations compares the lists of conversations and of their calls.
@@ -72,10 +73,11 @@ func (c *check) conversations(base string) error {
 // calls compares the calls of a conversation with its row.
 func (c *check) calls(base, name string, want *row) error {
 	type priced struct {
-		Came, Sent int
-		Cost       float64
-		Priced     *bool
-		Error      string
+		Came   int `json:"tokens_before"`
+		Sent   int `json:"tokens_after"`
+		Cost   float64
+		Priced *bool
+		Error  string
 	}
 	var list struct{ Calls []priced }
 	if err := c.read(&list, "show", name, "--calls"); err != nil {

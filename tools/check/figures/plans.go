@@ -93,11 +93,14 @@ func (c *check) undo(base string) error {
 	if err := json.NewDecoder(res.Body).Decode(&u); err != nil || res.StatusCode != http.StatusOK {
 		return fmt.Errorf("undo: %s %w", res.Status, err)
 	}
-	var strip struct{ Came, Sent, Budget int }
+	var strip struct {
+		After  int `json:"tokens_after"`
+		Budget int
+	}
 	if err := get(base, "api/conversations/chat/strip", &strip); err != nil {
 		return err
 	}
-	c.differ(u.BackTokens > 0 && u.LeavesTokens < strip.Sent && strip.Sent+u.BackTokens-u.LeavesTokens <= strip.Budget,
+	c.differ(u.BackTokens > 0 && u.LeavesTokens < strip.After && strip.After+u.BackTokens-u.LeavesTokens <= strip.Budget,
 		"undo, window", u, strip)
 	return nil
 }

@@ -133,15 +133,15 @@ export default function conversation({ args, params, go, title, toast }) {
       replace(callFacts, el('p', { class: 'empty' }, 'No call of it was recorded here: it was imported, or came before Oriel did.'));
       return;
     }
-    const most = Math.max(s.came, s.budget || 0, s.sent) || 1;
+    const most = Math.max(s.tokens_before, s.budget || 0, s.tokens_after) || 1;
     const width = (n) => ({ width: (n / most) * 100 + '%' });
     replace(callFacts,
-      el('div', { class: 'gauge', role: 'img', 'aria-label': `${short(s.sent)} of ${short(s.came)} tokens sent` },
-        el('span', { class: 'came', style: width(s.came) }), el('span', { class: 'sent', style: width(s.sent) }),
+      el('div', { class: 'gauge', role: 'img', 'aria-label': `${short(s.tokens_after)} of ${short(s.tokens_before)} tokens sent` },
+        el('span', { class: 'came', style: width(s.tokens_before) }), el('span', { class: 'sent', style: width(s.tokens_after) }),
         s.budget && s.budget < most ? el('span', { class: 'mark', style: width(s.budget) }) : null),
       el('p', { class: 'call-facts figure' },
-        el('span', { title: 'tokens of the request as your program sent it' }, 'came ', el('b', {}, tokens(s.came, { unit: false }))),
-        el('span', { title: 'tokens that went to the provider' }, 'sent ', el('b', {}, tokens(s.sent, { unit: false }))),
+        el('span', { title: 'tokens of the request as your program sent it' }, 'came ', el('b', {}, tokens(s.tokens_before, { unit: false }))),
+        el('span', { title: 'tokens that went to the provider' }, 'sent ', el('b', {}, tokens(s.tokens_after, { unit: false }))),
         s.budget ? el('span', { title: 'the most tokens that the profile sends' }, 'budget ', el('b', {}, tokens(s.budget, { unit: false }))) : null,
         el('span', {}, foreign(s.model)), el('span', {}, when(s.time)),
         s.plan ? el('button', { type: 'button', class: 'quiet', onclick: () => go({ tab: 'plans', plan: s.plan }) }, `plan ${s.plan}`) : el('span', {}, 'nothing left out'),

@@ -101,7 +101,7 @@ export default function conversations({ params, go }) {
         el('span', { class: 'soft cut' }, state(c), ' · ', plural(c.messages, 'message'), ' · ', foreign(c.project || c.id))),
       foreign(c.model || '–', 'span', { class: 'cut soft small' }),
       el('span', { class: 'n', title: c.imported ? 'as the imported session lists them' : null }, count(c.calls || c.imported)),
-      el('span', { class: 'n', title: c.calls ? null : 'of its messages' }, c.calls || c.tokens ? tokens(c.tokens, { unit: false }) : '–'),
+      el('span', { class: 'n', title: c.calls ? null : 'of its messages' }, c.calls || c.tokens_before ? tokens(c.tokens_before, { unit: false }) : '–'),
       el('span', { class: 'n money', title: saved >= 0.01 ? `~${money(c.without)} had everything been sent` : null }, c.calls || c.imported ? priced(c.cost, c.unknown_models) : '–', saved >= 0.01 ? el('span', { class: 'soft small' }, ' −' + percent(saved)) : null),
       el('span', { class: 'n last soft' }, when(c.last)),
     ];
@@ -111,8 +111,8 @@ export default function conversations({ params, go }) {
   function state(c) {
     if (!c.calls) return c.imported ? 'imported' : 'no call recorded';
     if (c.error) return foreign(c.error, 'span', { class: 'wrong', title: 'the newest call was not answered' });
-    if (c.sent >= c.tokens) return el('span', { title: 'the newest call sent everything that came' }, 'whole');
-    return el('span', { title: `the newest call sent ${count(c.sent)} of ${count(c.tokens)} tokens, by the newest of ${plural(c.plans, 'plan')}` }, `${short(c.sent)} of ${short(c.tokens)} sent`);
+    if (c.tokens_after >= c.tokens_before) return el('span', { title: 'the newest call sent everything that came' }, 'whole');
+    return el('span', { title: `the newest call sent ${count(c.tokens_after)} of ${count(c.tokens_before)} tokens, by the newest of ${plural(c.plans, 'plan')}` }, `${short(c.tokens_after)} of ${short(c.tokens_before)} sent`);
   }
 
   const soon = later(5000, () => { if (!params.search && list.node.scrollTop < 200) load(); });

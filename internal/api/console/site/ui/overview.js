@@ -142,19 +142,19 @@ const limit = (l) => el('li', { title: l.conversation ? 'of one conversation, un
 // runs is a row for a call that has not ended.
 function runs(c) {
   return el('li', { class: 'runs' },
-    when(c.began),
+    when(c.time),
     el('span', { class: 'line' }, c.title ? link(place(c.conversation), {}, foreign(c.title)) : 'a new conversation'),
     el('span', { class: 'figure', title: 'since the request came' }, `running ${duration(Date.now() - c.since)}`),
-    el('span', { class: 'under figure' }, foreign(c.model || 'unknown model'), c.sent ? el('span', {}, c.sent < c.came ? `${short(c.came)} → ${short(c.sent)}` : `${short(c.sent)} tokens`) : null));
+    el('span', { class: 'under figure' }, foreign(c.model || 'unknown model'), c.tokens_after ? el('span', {}, c.tokens_after < c.tokens_before ? `${short(c.tokens_before)} → ${short(c.tokens_after)}` : `${short(c.tokens_after)} tokens`) : null));
 }
 
 function call(c) {
-  const cut = c.sent < c.came;
+  const cut = c.tokens_after < c.tokens_before;
   return el('li', {},
     when(c.time),
     el('span', { class: 'line' }, c.conversation ? link(place(c.conversation, { call: c.call }), {}, foreign(c.title || c.conversation)) : 'a call'),
     el('span', { class: 'figure', title: 'what the call cost' }, c.priced ? (c.cost ? money(c.cost) : '') : c.error || c.priced === undefined ? '' : '?'),
-    el('span', { class: 'under figure' }, foreign(c.model || 'unknown model'), el('span', { title: cut ? `${count(c.came)} tokens came, ${count(c.sent)} were sent` : `${count(c.sent)} tokens came and were sent` }, cut ? `${short(c.came)} → ${short(c.sent)}` : `${short(c.sent)} tokens`),
+    el('span', { class: 'under figure' }, foreign(c.model || 'unknown model'), el('span', { title: cut ? `${count(c.tokens_before)} tokens came, ${count(c.tokens_after)} were sent` : `${count(c.tokens_after)} tokens came and were sent` }, cut ? `${short(c.tokens_before)} → ${short(c.tokens_after)}` : `${short(c.tokens_after)} tokens`),
       c.ms ? el('span', { title: 'from the request to the end of the answer' }, duration(c.ms)) : null,
       cut && c.plan ? el('span', { class: 'tag on', title: 'the plan by which something was left out' }, /^p-/.test(c.plan) ? '✂' : `✂ ${c.plan}`) : null, c.error ? foreign(c.error, 'span', { class: 'wrong' }) : null));
 }

@@ -60,7 +60,7 @@ export function windowOf(w) {
   return [
     el('section', { class: 'card' },
       el('div', { class: 'card-head' },
-        el('h2', {}, link(place(w.conversation, { call: w.number }), {}, `Call ${count(w.number)}`), ' · ', foreign(w.model), ' · ', when(w.time)),
+        el('h2', {}, link(place(w.conversation, { call: w.call }), {}, `Call ${count(w.call)}`), ' · ', foreign(w.model), ' · ', when(w.time)),
         el('span', { class: 'soft small' }, w.accuracy === 'exact' ? 'exact counts' : 'counts are ' + (w.accuracy === 'estimate' ? 'estimates' : 'calibrated'))),
       el('p', { class: 'figure', title: `${count(w.tokens)} tokens were sent` }, el('b', {}, sign + short(w.tokens) + ' tokens'), w.window ? ` of a window of ${short(w.window)}, ${percent(used)} full` : '', w.left_out > 0 ? `; ~${short(w.left_out)} left out` : '', w.budget ? `; budget ${short(w.budget)}` : ''),
       w.window ? el('div', { class: 'gauge', role: 'img', 'aria-label': `${Math.round(used * 100)}% of the window` },
