@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -66,7 +67,7 @@ func pinning(cmd *cobra.Command, done string,
 		}
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(),
-				map[string]any{"conversation": name, "id": id, "pinned": done == "pinned"})
+				report.Pin{Conversation: name, ID: id, Pinned: done == "pinned"})
 		}
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
 		return err

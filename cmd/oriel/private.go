@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/term"
 )
 
@@ -41,7 +42,7 @@ own. Its own calls recall from it as before. --off takes it back.
 			return err
 		}
 		if asJSON {
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": name, "private": !off})
+			return printJSON(cmd.OutOrStdout(), report.Private{Conversation: name, Private: !off})
 		}
 		said := "%s is private: other conversations do not find it\n"
 		if off {

@@ -105,13 +105,13 @@ all conversations.`,
 				return err
 			}
 			if o.json {
-				return printJSON(cmd.OutOrStdout(), r)
+				return printJSON(cmd.OutOrStdout(), r.form())
 			}
 			return o.printFound(cmd, s, &r)
 		})
 		if none := errors.Is(err, errNoHistory); none && o.json {
-			nothing := newFound(&recall.Result{Query: strings.Join(args, " "), Mode: recall.Mode(o.mode)}, "")
-			return errors.Join(tolerateNone(cmd, err), printJSON(cmd.OutOrStdout(), nothing))
+			nothing := found{result: &recall.Result{Query: strings.Join(args, " "), Mode: recall.Mode(o.mode)}}
+			return errors.Join(tolerateNone(cmd, err), printJSON(cmd.OutOrStdout(), nothing.form()))
 		}
 		return tolerateNone(cmd, err)
 	}
@@ -163,30 +163,21 @@ func placeWhere(ctx context.Context, s tenantStore, p report.Place) (recall.Wher
 	return w, err
 }
 
-// found is the JSON form of a result.
+// found is what a search found.
 type found struct {
-	Query    string         `json:"query"`
-	Mode     recall.Mode    `json:"mode"`
-	TookMS   float64        `json:"took_ms"`
-	Tokens   int            `json:"tokens"`
-	Passages []foundPassage `json:"passages"`
-	Text     string         `json:"text"`
-	// Embedded is the number of passages that had to be embedded for the query;
-	// passages of a history that was searched before have vectors. Unembedded is the
-	// number of those that still have none.
-	Embedded   int64 `json:"embedded"`
-	Unembedded int   `json:"unembedded"`
-
 	result *recall.Result
 	own    string // the conversation that the search began in
+	// embedded is the number of passages that had to be embedded for the query; passages of a
+	// history that was searched before have vectors.
+	embedded int64
 }
 
-// foundPassage is a passage with where it stands.
-type foundPassage struct {
-	recall.Passage
-	// Conversation and ID name the message; Block is both, under its older name.
-	Conversation string `json:"conversation"`
-	ID           int64  `json:"id"`
+// form returns the JSON form.
+func (f *found) form() any {
+	return struct {
+		report.Found
+		Embedded int64 `json:"embedded"`
+	}{report.NewFound(f.result, f.own), f.embedded}
 }
 
 const (
@@ -208,7 +199,7 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 	ctx := cmd.Context()
 	where, err := o.where(ctx, s)
 	if errors.Is(err, report.ErrEmpty) {
-		return newFound(&recall.Result{Query: query, Mode: recall.Mode(o.mode)}, ""), nil
+		return found{result: &recall.Result{Query: query, Mode: recall.Mode(o.mode)}}, nil
 	}
 	if err != nil {
 		return found{}, err
@@ -274,23 +265,10 @@ func (o *recallFlags) find(cmd *cobra.Command, s tenantStore, query string) (fou
 	if err != nil {
 		return found{}, &failure{err}
 	}
-	out := newFound(r, where.Conversation)
-	out.Embedded = st.Made
 	if !config.NoEmbed {
-		out.Unembedded = st.Passages - st.Embedded
+		r.Unembedded = st.Passages - st.Embedded
 	}
-	return out, nil
-}
-
-// newFound returns the JSON form of a result of a search that began in own.
-func newFound(r *recall.Result, own string) found {
-	f := found{Query: r.Query, Mode: r.Mode, TookMS: r.TookMS, Tokens: r.Tokens,
-		Passages: make([]foundPassage, len(r.Passages)), Text: r.Text, result: r, own: own}
-	for i, p := range r.Passages {
-		name, id := report.Origin(p.Block, own)
-		f.Passages[i] = foundPassage{p, name, id}
-	}
-	return f
+	return found{result: r, own: where.Conversation, embedded: st.Made}, nil
 }
 
 // embedAll waits until all that is searched has vectors, which a search alone
@@ -332,7 +310,7 @@ func notKept(cmd *cobra.Command, why error) {
 func (o *recallFlags) people(r *found) []report.Hit {
 	hits := report.Hits(r.result, r.own)
 	if o.floor == 0 {
-		hits = report.Nearest(hits, r.Mode)
+		hits = report.Nearest(hits, r.result.Mode)
 	}
 	return hits[:min(len(hits), cmp.Or(o.top, peopleTop))]
 }
@@ -340,13 +318,13 @@ func (o *recallFlags) people(r *found) []report.Hit {
 // howFound says how a result was found.
 func (r *found) howFound() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %.1f s", r.Mode, r.TookMS/1000)
-	if r.Embedded > 0 {
-		fmt.Fprintf(&b, ", %s embedded", term.Plural(int(r.Embedded), "passage", "passages"))
+	fmt.Fprintf(&b, "%s, %.1f s", r.result.Mode, r.result.TookMS/1000)
+	if r.embedded > 0 {
+		fmt.Fprintf(&b, ", %s embedded", term.Plural(int(r.embedded), "passage", "passages"))
 	}
-	if r.Unembedded > 0 {
+	if r.result.Unembedded > 0 {
 		fmt.Fprintf(&b, "; %s found by words alone so far (--complete)",
-			term.Plural(r.Unembedded, "passage", "passages"))
+			term.Plural(r.result.Unembedded, "passage", "passages"))
 	}
 	return b.String()
 }

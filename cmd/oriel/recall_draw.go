@@ -23,7 +23,7 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 	hits := o.people(r)
 	if len(hits) == 0 {
 		text := "nothing found"
-		if r.Tokens == 0 && cmd.Flags().Changed("budget") && o.budget < 200 {
+		if r.result.Tokens == 0 && cmd.Flags().Changed("budget") && o.budget < 200 {
 			text = fmt.Sprintf("nothing found that fits in %d tokens", o.budget)
 		}
 		var b bytes.Buffer
@@ -41,7 +41,7 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 		return err
 	}
 	return term.Paged(cmd.OutOrStdout(), func(out io.Writer, sc term.Screen) error {
-		d := hitDrawing{screen: sc, words: report.NewMatcher(r.Query), titles: titles, short: short, full: o.full,
+		d := hitDrawing{screen: sc, words: report.NewMatcher(r.result.Query), titles: titles, short: short, full: o.full,
 			spare: spareLines}
 		for i := range groups {
 			if err := d.group(cmd.Context(), s, &groups[i], o.around); err != nil {

@@ -57,25 +57,25 @@ type bill struct {
 	// tokens counted by Oriel.
 	Before int `json:"tokens_before"`
 	After  int `json:"tokens_after"`
-	// Prompt, CacheRead and Output are the provider's figures, or Oriel's for
+	// Input, CacheRead and Output are the provider's figures, or Oriel's for
 	// calls without any.
-	Prompt     int `json:"prompt"`
+	Input      int `json:"input"`
 	CacheRead  int `json:"cache_read"`
 	Output     int `json:"output"`
 	Unreported int `json:"unreported"`
-	// Cost and CostBefore are estimates in US dollars of what was sent, and of
-	// the same calls as they came. Unpriced lists models without prices, whose
+	// Cost and Without are estimates in US dollars of what was sent, and of
+	// the same calls as they came. UnknownModels are models without prices, whose
 	// calls are in neither.
-	Cost       float64  `json:"cost"`
-	CostBefore float64  `json:"cost_before"`
-	Unpriced   []string `json:"unpriced,omitempty"`
+	Cost          float64  `json:"cost"`
+	Without       float64  `json:"without"`
+	UnknownModels []string `json:"unknown_models"`
 }
 
 // makeBill adds calls up, in the order in which they ended. Prices are those of the recorded
 // calls, which depend on the calls before them in the history; usage.Ledger says what a call
 // costs that is not recorded.
 func makeBill(calls []oriel.Event, models *token.Models, recorded map[string]usage.Price) bill {
-	b := bill{Calls: len(calls)}
+	b := bill{Calls: len(calls), UnknownModels: []string{}}
 	parts := map[string]int{} // calls of conversations
 	ledger := usage.NewLedger(models)
 	for i := range calls {
@@ -102,13 +102,13 @@ func makeBill(calls []oriel.Event, models *token.Models, recorded map[string]usa
 		if !p.Reported {
 			b.Unreported++
 		}
-		b.Prompt += p.Usage.Prompt()
+		b.Input += p.Usage.Prompt()
 		b.CacheRead += p.Usage.CacheRead
 		b.Output += p.Usage.Output
 		b.Cost += p.Cost
-		b.CostBefore += p.Without
-		if !p.Known && !slices.Contains(b.Unpriced, e.Model) {
-			b.Unpriced = append(b.Unpriced, e.Model)
+		b.Without += p.Without
+		if !p.Known && !slices.Contains(b.UnknownModels, e.Model) {
+			b.UnknownModels = append(b.UnknownModels, e.Model)
 		}
 	}
 	b.Conversations = slices.SortedFunc(maps.Keys(parts),

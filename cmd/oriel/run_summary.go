@@ -163,8 +163,8 @@ func (s *summary) printCalls(b *bytes.Buffer, p term.Style) {
 		field(b, "sent", "%s of %s tokens (%s)", term.Thousands(s.After), term.Thousands(s.Before),
 			term.Percent(s.After, s.Before))
 	}
-	if s.Prompt > 0 && s.Unreported < s.Calls {
-		field(b, "cached", "%s of them read from the provider's cache", term.Percent(s.CacheRead, s.Prompt))
+	if s.Input > 0 && s.Unreported < s.Calls {
+		field(b, "cached", "%s of them read from the provider's cache", term.Percent(s.CacheRead, s.Input))
 	}
 	if s.Cuts+s.Recalls+s.Condensations > 0 {
 		line := fmt.Sprintf("%d; recalls %d", s.Cuts, s.Recalls)
@@ -223,13 +223,13 @@ func shellLine(words []string) string {
 }
 
 func (s *summary) printCost(b *bytes.Buffer) {
-	unpriced := strings.Join(named3(s.Unpriced), ", ")
+	unpriced := strings.Join(named3(s.UnknownModels), ", ")
 	switch {
 	case s.Cost == 0 && unpriced != "":
 		field(b, "cost", "unknown: no price is known of %s", unpriced)
 		return
 	case s.After < s.Before:
-		field(b, "cost", "about %s; about %s without Oriel", term.Money(s.Cost), term.Money(s.CostBefore))
+		field(b, "cost", "about %s; about %s without Oriel", term.Money(s.Cost), term.Money(s.Without))
 	default:
 		field(b, "cost", "about %s", term.Money(s.Cost))
 	}

@@ -169,14 +169,14 @@ func TestBill(t *testing.T) {
 	came := p.Cost(token.Usage{Input: 10, Output: 1}) + p.Cost(token.Usage{CacheRead: 1000 + 1400 + 2000,
 		CacheWrite: 1000 + 400 + 600 + 100, Output: 40})
 	if near := func(a, b float64) bool { return max(a-b, b-a) < 1e-12 }; !p.Known() || !near(got.Cost, sent) ||
-		!near(got.CostBefore, came) {
-		t.Errorf("%v and %v, want %v and %v", got.Cost, got.CostBefore, sent, came)
+		!near(got.Without, came) {
+		t.Errorf("%v and %v, want %v and %v", got.Cost, got.Without, sent, came)
 	}
-	got.Cost, got.CostBefore = 0, 0
+	got.Cost, got.Without = 0, 0
 	want := bill{
 		Calls: 7, Failed: 1, Failure: failed.Error, Conversations: []string{"a", "b"},
-		Before: 6527, After: 3727, Prompt: 3717, CacheRead: 1800, Output: 41, Unreported: 1,
-		Unpriced: []string{"my-own"},
+		Before: 6527, After: 3727, Input: 3717, CacheRead: 1800, Output: 41, Unreported: 1,
+		UnknownModels: []string{"my-own"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -217,8 +217,8 @@ func TestBillOfAResumedSession(t *testing.T) {
 	err = h.with(t.Context(), func(s tenantStore) error {
 		want, err := usage.Read(t.Context(), s, s.tenant, usage.Options{Since: began})
 		if err == nil && (want.Total.Cost == 0 || usage.Dollars(got.Cost) != want.Total.Cost ||
-			usage.Dollars(got.CostBefore) != want.Total.Without) {
-			t.Errorf("%f of %f, oriel usage: %f of %f", got.Cost, got.CostBefore, want.Total.Cost, want.Total.Without)
+			usage.Dollars(got.Without) != want.Total.Without) {
+			t.Errorf("%f of %f, oriel usage: %f of %f", got.Cost, got.Without, want.Total.Cost, want.Total.Without)
 		}
 		return err
 	})
@@ -248,7 +248,7 @@ func TestBillProperties(t *testing.T) {
 			calls = append(calls, e)
 		}
 		b := makeBill(calls, token.Builtin(), nil)
-		if b.Calls != len(calls) || b.After > b.Before || !cut && b.Cost != b.CostBefore || b.Cost > b.CostBefore+1e-9 {
+		if b.Calls != len(calls) || b.After > b.Before || !cut && b.Cost != b.Without || b.Cost > b.Without+1e-9 {
 			t.Fatalf("%+v", b)
 		}
 	})
@@ -271,15 +271,15 @@ func TestSummaryFits(t *testing.T) {
 			Condensations: int(few.Draw(t, "condensations")), CondensingCost: 1234.5,
 			bill: bill{
 				Calls: int(few.Draw(t, "calls")), Conversations: []string{"a", "b"}, Before: some.Draw(t, "before"),
-				After:  some.Draw(t, "after"),
-				Prompt: some.Draw(t, "prompt"), CacheRead: some.Draw(t, "read"),
-				Cost: rapid.Float64Range(0, 1e6).Draw(t, "cost"), CostBefore: 1e6,
+				After: some.Draw(t, "after"),
+				Input: some.Draw(t, "prompt"), CacheRead: some.Draw(t, "read"),
+				Cost: rapid.Float64Range(0, 1e6).Draw(t, "cost"), Without: 1e6,
 				Failed: int(few.Draw(t, "failed")), Failure: strings.Repeat("so it is 100%s ", 40),
 				Unreported: int(few.Draw(t, "unreported")),
 			},
 		}
 		if rapid.Bool().Draw(t, "unpriced") {
-			s.Unpriced = []string{"my-own"}
+			s.UnknownModels = []string{"my-own"}
 		}
 		if s.launch.name() == "codex" {
 			s.launch.codex = &codex{aside: rapid.SampledFrom([]string{"",

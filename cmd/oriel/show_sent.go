@@ -147,8 +147,8 @@ func showDiff(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, names
 		return &failure{err}
 	}
 	if o.json {
-		return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "from": ends[0], "to": ends[1],
-			"changes": changes})
+		return printJSON(cmd.OutOrStdout(), report.Difference{Conversation: c.Name, From: ends[0], To: ends[1],
+			Changes: append([]report.Change{}, changes...)})
 	}
 	return term.Paged(cmd.OutOrStdout(), func(out io.Writer, sc term.Screen) error {
 		_, err := out.Write(drawDiff(ends, changes, o.full, sc))

@@ -135,7 +135,7 @@ pinned. Nothing changes before the next cut. released of --json is false if noth
 			return err
 		}
 		if asJSON {
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": name, "released": held > 0})
+			return printJSON(cmd.OutOrStdout(), report.Released{Conversation: name, Released: held > 0})
 		}
 		done := "released"
 		if held == 0 {

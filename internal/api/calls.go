@@ -118,13 +118,6 @@ func (q *request) bodyOf(c *timeline.Conversation, at *report.Call, which string
 	return report.Sent(q.Context(), q.Store, q.tenant, c.Name, at)
 }
 
-// difference is what differs between the bodies of two calls.
-type difference struct {
-	Call    int             `json:"call"`
-	With    string          `json:"with"`
-	Changes []report.Change `json:"changes"`
-}
-
 // Of a change in a difference, at most maxLines lines of maxLine bytes are returned.
 const (
 	maxLines = 40
@@ -137,10 +130,11 @@ func (q *request) diff() (any, error) {
 		return nil, err
 	}
 	with := q.URL.Query().Get("with")
-	out := &difference{Call: at.Number, With: "came", Changes: []report.Change{}}
+	out := &report.Difference{Conversation: c.Name, From: *at, To: *at, Changes: []report.Change{}}
 	var before []byte
 	switch {
 	case with == "came" || with == "" && at.Number == 1:
+		out.Came = true
 		before, err = q.bodyOf(c, at, "came")
 	default:
 		other := &calls[max(0, at.Number-2)]
@@ -149,7 +143,7 @@ func (q *request) diff() (any, error) {
 				return nil, err
 			}
 		}
-		out.With = strconv.Itoa(other.Number)
+		out.From = *other
 		before, err = q.bodyOf(c, other, "sent")
 	}
 	if err != nil {
@@ -157,6 +151,12 @@ func (q *request) diff() (any, error) {
 	}
 	after, err := q.bodyOf(c, at, "sent")
 	if err != nil {
+		return nil, err
+	}
+	if err := q.ledger.Calls(q.Context(), q.tenant, c, q.models(), func(all []usage.Priced) {
+		out.From.SetPrice(all)
+		out.To.SetPrice(all)
+	}); err != nil {
 		return nil, err
 	}
 	changes, err := report.Diff(before, after)

@@ -10,13 +10,6 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// pinned is a message and whether it is pinned.
-type pinnedMessage struct {
-	Conversation string `json:"conversation"`
-	ID           int64  `json:"id"`
-	Pinned       bool   `json:"pinned"`
-}
-
 // open returns the conversation that the path names, to change it.
 func (q *request) open(ctx context.Context) (*oriel.Conversation, *timeline.Conversation, error) {
 	c, err := q.find(ctx)
@@ -68,7 +61,7 @@ func (q *request) setPin(id int64, on bool) (any, error) {
 		return nil, err
 	}
 	q.tell(oriel.Event{Kind: oriel.EventPin, Conversation: c.ID(), Items: 1})
-	return &pinnedMessage{c.ID(), id, on}, nil
+	return &report.Pin{Conversation: c.ID(), ID: id, Pinned: on}, nil
 }
 
 // tell sends an event to the streams as soon as a person has changed something. The event
@@ -127,18 +120,16 @@ func (q *request) undo() (any, error) {
 	return &out, nil
 }
 
-// released is a conversation without holds.
-type released struct {
-	Conversation string `json:"conversation"`
-	Released     bool   `json:"released"`
-}
-
 func (q *request) release() (any, error) {
 	var order struct{}
 	if err := q.decode(&order); err != nil {
 		return nil, err
 	}
-	c, _, err := q.open(q.Context())
+	c, stored, err := q.open(q.Context())
+	if err != nil {
+		return nil, err
+	}
+	holds, err := q.holds(q.Context(), stored)
 	if err != nil {
 		return nil, err
 	}
@@ -146,5 +137,5 @@ func (q *request) release() (any, error) {
 		return nil, err
 	}
 	q.tell(oriel.Event{Kind: oriel.EventRelease, Conversation: c.ID()})
-	return &released{c.ID(), true}, nil
+	return &report.Released{Conversation: c.ID(), Released: len(holds) > 0}, nil
 }

@@ -67,34 +67,23 @@ func (o *recallOrder) check() error {
 	return nil
 }
 
-// found is what a search found.
+// found is what a search found, and why it did not find more, if that was asked for.
 type found struct {
-	Query    string      `json:"query"`
-	Mode     recall.Mode `json:"mode"`
-	TookMS   float64     `json:"took_ms"`
-	Tokens   int         `json:"tokens"`
-	Passages []passage   `json:"passages"`
-	Text     string      `json:"text"`
-	// Unembedded is the number of passages that were searched by words alone.
-	Unembedded int      `json:"unembedded"`
-	Explain    *explain `json:"explain,omitempty"`
+	report.Found
+	Explain *explain `json:"explain,omitempty"`
 }
 
-// passage is a passage with where it stands, and why it was not shown, if it was not.
-type passage struct {
-	recall.Passage
-	Conversation string `json:"conversation"`
-	ID           int64  `json:"id"`
-	// Words are the words of the query that it contains, as they are written there.
-	Words []string `json:"words"`
-	Why   string   `json:"why,omitempty"`
+// missed is a passage that was not shown.
+type missed struct {
+	report.Passage
+	Why string `json:"why"`
 }
 
 // explain is why passages were found or not.
 type explain struct {
-	Floor     float64   `json:"floor"`
-	Certainty float64   `json:"certainty"`
-	Missed    []passage `json:"missed"`
+	Floor     float64  `json:"floor"`
+	Certainty float64  `json:"certainty"`
+	Missed    []missed `json:"missed"`
 }
 
 func (q *request) recall() (any, error) {
@@ -112,7 +101,8 @@ func (q *request) recall() (any, error) {
 			return nil, err
 		}
 		if len(all) == 0 {
-			return newFound(&recall.Result{Query: o.Query, Mode: cmp.Or(o.Mode, recall.Hybrid)}, ""), nil
+			nothing := &recall.Result{Query: o.Query, Mode: cmp.Or(o.Mode, recall.Hybrid)}
+			return &found{Found: report.NewFound(nothing, "")}, nil
 		}
 		where.Conversation, where.Reach = all[0].Name, recall.ReachUser
 	} else {
@@ -132,7 +122,7 @@ func (q *request) recall() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := newFound(r, where.Conversation)
+	out := &found{Found: report.NewFound(r, where.Conversation)}
 	if !o.Explain {
 		return out, nil
 	}
@@ -155,37 +145,13 @@ const (
 	maxMissed     = 30
 )
 
-func newFound(r *recall.Result, own string) *found {
-	f := &found{Query: r.Query, Mode: r.Mode, TookMS: r.TookMS, Tokens: r.Tokens, Passages: []passage{}, Text: r.Text,
-		Unembedded: r.Unembedded}
-	words := report.NewMatcher(r.Query)
-	for _, p := range r.Passages {
-		f.Passages = append(f.Passages, newPassage(p, own, words))
-	}
-	return f
-}
-
-// maxWords is how many words of a query are listed with a passage.
-const maxWords = 50
-
-func newPassage(p recall.Passage, own string, words *report.Matcher) passage {
-	out := passage{Passage: p, Words: []string{}}
-	out.Conversation, out.ID = report.Origin(p.Block, own)
-	for _, s := range words.Find(p.Text) {
-		if word := p.Text[s[0]:s[1]]; len(out.Words) < maxWords && !slices.Contains(out.Words, word) {
-			out.Words = append(out.Words, word)
-		}
-	}
-	return out
-}
-
 // explained compares what a search showed with what it could have.
 func explained(shown, all *recall.Result, o *recall.RecallOptions, own string) *explain {
 	type key struct {
 		block string
 		part  int
 	}
-	e := &explain{Floor: o.Floor, Missed: []passage{}}
+	e := &explain{Floor: o.Floor, Missed: []missed{}}
 	if o.Floor == 0 {
 		e.Floor = recall.DefaultFloor
 		if all.Mode == recall.Dense {
@@ -202,7 +168,7 @@ func explained(shown, all *recall.Result, o *recall.RecallOptions, own string) *
 		if seen[key{p.Block, p.Part}] {
 			continue
 		}
-		m := newPassage(p, own, words)
+		m := missed{Passage: words.Passage(p, own)}
 		switch {
 		case p.Score < e.Floor:
 			m.Why = fmt.Sprintf("its score %.2f is below the floor of %.2f", p.Score, e.Floor)
@@ -217,7 +183,7 @@ func explained(shown, all *recall.Result, o *recall.RecallOptions, own string) *
 	if e.Certainty = best * best; all.Mode == recall.Dense {
 		e.Certainty = best
 	}
-	slices.SortStableFunc(e.Missed, func(a, b passage) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(e.Missed, func(a, b missed) int { return cmp.Compare(b.Score, a.Score) })
 	e.Missed = e.Missed[:min(len(e.Missed), maxMissed)]
 	return e
 }

@@ -1,10 +1,6 @@
 package api
 
-// privateConversation is a conversation and whether others find it.
-type privateConversation struct {
-	Conversation string `json:"conversation"`
-	Private      bool   `json:"private"`
-}
+import "github.com/oriel-context/oriel/internal/report"
 
 // setPrivate keeps a conversation out of recall in other conversations, or lets them find
 // it again.
@@ -25,5 +21,5 @@ func (q *request) setPrivate() (any, error) {
 	if _, err := q.Store.Apply(q.Context(), q.tenant, c.PrivateChange(*order.Private, q.Now())); err != nil {
 		return nil, err
 	}
-	return &privateConversation{c.Name, *order.Private}, nil
+	return &report.Private{Conversation: c.Name, Private: *order.Private}, nil
 }

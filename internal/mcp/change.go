@@ -15,10 +15,8 @@ type pinInput struct {
 }
 
 type pinOutput struct {
-	Note         string `json:"note" jsonschema:"what was done"`
-	Conversation string `json:"conversation"`
-	ID           int64  `json:"id"`
-	Pinned       bool   `json:"pinned"`
+	Note string `json:"note" jsonschema:"what was done"`
+	report.Pin
 }
 
 func (o *pinOutput) text() string { return o.Note }
@@ -42,7 +40,7 @@ func (t *tools) pin(ctx context.Context, r *request, in *pinInput) (*pinOutput, 
 	}
 	return &pinOutput{
 		fmt.Sprintf("Message %d is pinned: from the next call on it is in the context window, until unpin.", in.ID),
-		c.ID(), in.ID, true}, nil
+		report.Pin{Conversation: c.ID(), ID: in.ID, Pinned: true}}, nil
 }
 
 func (t *tools) unpin(ctx context.Context, r *request, in *pinInput) (*pinOutput, error) {
@@ -55,7 +53,7 @@ func (t *tools) unpin(ctx context.Context, r *request, in *pinInput) (*pinOutput
 	}
 	return &pinOutput{
 		fmt.Sprintf("Message %d is not pinned: it may leave the context window in its turn. The history keeps it.",
-			in.ID), c.ID(), in.ID, false}, nil
+			in.ID), report.Pin{Conversation: c.ID(), ID: in.ID}}, nil
 }
 
 type undoInput struct {

@@ -80,7 +80,7 @@ type runSummary struct {
 	Calls, Failed int
 	Before        int `json:"tokens_before"`
 	After         int `json:"tokens_after"`
-	Prompt        int
+	Input         int
 	CacheRead     int `json:"cache_read"`
 	Output        int
 	Unreported    int
@@ -89,7 +89,7 @@ type runSummary struct {
 	Refused       int
 	Cuts          int
 	Cost          float64
-	CostBefore    float64 `json:"cost_before"`
+	Without       float64
 }
 
 // usageSums adds up the rows of oriel usage --json.
@@ -157,14 +157,14 @@ func (r *defaultRun) compare() {
 	if s.Calls != u.Calls || s.Calls != m.calls {
 		r.problem("%d calls in the summary, %d in oriel usage, %d at the model", s.Calls, u.Calls, m.calls)
 	}
-	if s.Prompt != u.Input || s.Prompt != m.input || s.CacheRead != u.CacheRead || s.CacheRead != m.read ||
+	if s.Input != u.Input || s.Input != m.input || s.CacheRead != u.CacheRead || s.CacheRead != m.read ||
 		s.Output != u.Output || s.Output != m.output {
 		r.problem("tokens (prompt, cached, output) are %d, %d, %d in the summary, %d, %d, %d in oriel usage, %d, %d, %d at the model",
-			s.Prompt, s.CacheRead, s.Output, u.Input, u.CacheRead, u.Output, m.input, m.read, m.output)
+			s.Input, s.CacheRead, s.Output, u.Input, u.CacheRead, u.Output, m.input, m.read, m.output)
 	}
 	if differ := func(a, b float64) bool { return math.Abs(a-b) > 1e-6 }; s.Cost <= 0 || differ(s.Cost, u.Cost) ||
-		differ(s.CostBefore, u.Without) {
-		r.problem("the cost is $%f of $%f in the summary, $%f of $%f in oriel usage", s.Cost, s.CostBefore, u.Cost,
+		differ(s.Without, u.Without) {
+		r.problem("the cost is $%f of $%f in the summary, $%f of $%f in oriel usage", s.Cost, s.Without, u.Cost,
 			u.Without)
 	}
 }

@@ -137,12 +137,12 @@ func (c *check) record(upstream string) error {
 
 // summary is what oriel run --summary writes.
 type summary struct {
-	Calls, Failed, Prompt, Output, Unreported int
-	CacheRead                                 int `json:"cache_read"`
-	Cost                                      float64
-	CostBefore                                float64 `json:"cost_before"`
-	Before                                    int     `json:"tokens_before"`
-	After                                     int     `json:"tokens_after"`
+	Calls, Failed, Input, Output, Unreported int
+	CacheRead                                int `json:"cache_read"`
+	Cost                                     float64
+	Without                                  float64
+	Before                                   int `json:"tokens_before"`
+	After                                    int `json:"tokens_after"`
 }
 
 // underRun resumes a session under oriel run and compares its summary with what it added to
@@ -184,12 +184,12 @@ func (c *check) underRun(a *agent, upstream string) error {
 	x, y := before["resumed"], after["resumed"]
 	c.same("run summary, calls", s.Calls, c.model.count("resumed", all)-own)
 	c.same("run summary against usage, calls", s.Calls, y.Calls-x.Calls)
-	c.same("run summary against usage, prompt", s.Prompt, y.Input-x.Input)
+	c.same("run summary against usage, prompt", s.Input, y.Input-x.Input)
 	c.same("run summary against usage, cache", s.CacheRead, y.CacheRead-x.CacheRead)
 	c.same("run summary against usage, output", s.Output, y.Output-x.Output)
 	c.same("run summary against usage, left out", s.Before-s.After, y.LeftOut-x.LeftOut)
 	c.money("run summary against usage, cost", s.Cost, y.Cost-x.Cost)
-	c.money("run summary against usage, without", s.CostBefore, y.Without-x.Without)
+	c.money("run summary against usage, without", s.Without, y.Without-x.Without)
 	return nil
 }
 
