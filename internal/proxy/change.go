@@ -19,7 +19,8 @@ type routing struct {
 func newRouting(o Options) (*routing, error) {
 	r := &routing{origins: o.Origins, calls: o.CallsPerMinute}
 	var err error
-	for v, base := range [len(vendors)]string{openAI: o.OpenAI, anthropic: o.Anthropic} {
+	for v, base := range [len(vendors)]string{openAI: o.OpenAI, anthropic: o.Anthropic,
+		gemini: o.Gemini, ollama: o.Ollama} {
 		r.upstreams[v], err = parseUpstream(vendor(v), vendors[v].title, cmp.Or(base, vendors[v].base))
 		if err != nil {
 			return nil, err

@@ -55,15 +55,15 @@ func TurnsForTest(s *Server) int {
 // SettleForTest sets how long requests that were cut off may take to notice it.
 func SettleForTest(s *Server, d time.Duration) { s.settling = d }
 
-// RouteForTest returns where a request goes.
+// RouteForTest returns where a request goes; Google is at https://g, Ollama at http://l/gw.
 func RouteForTest(openAIBase, anthropicBase string,
 	r *http.Request) (uri, format, token, profile string, own bool, err error) {
-	s, err := New(Options{OpenAI: openAIBase, Anthropic: anthropicBase})
+	s, err := New(Options{OpenAI: openAIBase, Anthropic: anthropicBase, Gemini: "https://g", Ollama: "http://l/gw"})
 	if err != nil {
 		return
 	}
 	t := readRoute(r)
-	u := s.routing.Load().upstreams[t.vendor]
+	u := s.routing.Load().upstreamOf(&t)
 	return u.origin() + u.target(t.path, r.URL.RawQuery, r.URL.ForceQuery).RequestURI(), t.format.String(), t.token,
 		t.profile, t.own, nil
 }
@@ -75,7 +75,7 @@ func ForeignForTest(o Options, r *http.Request) string {
 		return err.Error()
 	}
 	x := &exchange{r: r, route: readRoute(r)}
-	x.up = s.routing.Load().upstreams[x.route.vendor]
+	x.up = s.routing.Load().upstreamOf(&x.route)
 	if f := x.checkForeign(); f != nil {
 		return f.message
 	}

@@ -11,26 +11,98 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// checkForeign refuses a request for an API that the proxy does not carry: its key belongs
-// to another vendor than the upstream.
-func (x *exchange) checkForeign() *refusal {
-	name := foreignAPI(x.route.path, x.r.Header)
-	if name != "" && x.up.serves(&x.route) {
-		name = ""
+// api is an API that has paths of its own.
+type api uint8
+
+const (
+	apiShared api = iota // OpenAI's, Anthropic's, or unknown
+	apiGemini
+	apiVertex
+	apiCodeAssist
+	apiOllama
+	apiBedrock
+)
+
+func (a api) String() string {
+	return [...]string{"", "the Gemini API", "Vertex AI", "Gemini Code Assist", "Ollama's own API", "Amazon Bedrock"}[a]
+}
+
+// vendor returns whose upstream gets the requests of an API; openAI if the path does not tell.
+func (a api) vendor() vendor {
+	switch a {
+	case apiGemini, apiVertex, apiCodeAssist:
+		return gemini
+	case apiOllama:
+		return ollama
 	}
-	if name == "" && x.up.public() {
-		if owner := foreignKey(x.up.vendor, x.r.Header, x.r.URL.RawQuery); owner != "" {
+	return openAI
+}
+
+// checkForeign refuses a request for an API that the upstream does not have, and one with a
+// key that belongs to another vendor than the upstream.
+func (x *exchange) checkForeign() *refusal {
+	a := x.route.api
+	if x.up.has(a) || x.up.serves(&x.route) {
+		owner, ok := x.up.owner()
+		if !ok {
+			return nil
+		}
+		if of := foreignKey(owner, x.r.Header, x.r.URL.RawQuery); of != "" {
 			return &refusal{http.StatusNotFound, "api_not_carried", fmt.Sprintf(
 				"the request has a key for %s, which was not sent to %s: give the vendor's own URL by %s, or use a key for %s",
-				owner, x.up.origin(), vendors[x.up.vendor].setting, vendors[x.up.vendor].title)}
+				of, x.up.origin(), vendors[x.up.vendor].setting, vendors[owner].title)}
 		}
-	}
-	if name == "" {
 		return nil
 	}
+	if x.up.vendor == gemini {
+		return &refusal{http.StatusNotFound, "api_not_carried", fmt.Sprintf(
+			"this is a request for %s, and nothing was sent to %s, which does not have it: give the URL of the host that does by %s",
+			a, x.up.origin(), vendors[gemini].setting)}
+	}
 	return &refusal{http.StatusNotFound, "api_not_carried", fmt.Sprintf(
-		"this is a request for %s, which this proxy does not carry; nothing was sent to %s, because the key is another vendor's: call %s directly, or use an API compatible with OpenAI's or Anthropic's and set the vendor's URL as the upstream",
-		name, x.up.origin(), name)}
+		"this is a request for %s, which this proxy does not carry; nothing was sent to %s, because the key is another vendor's: call %[1]s directly, or use an API compatible with OpenAI's or Anthropic's and set the vendor's URL as the upstream",
+		a, x.up.origin())}
+}
+
+// has reports whether an upstream has an API, as far as its URL tells. Google's other APIs are
+// at hosts of their own.
+func (u *upstream) has(a api) bool {
+	switch a {
+	case apiShared:
+		return true
+	case apiVertex, apiCodeAssist:
+		return u.vendor == gemini && u.origin() != DefaultGemini
+	}
+	return a.vendor() == u.vendor && u.vendor != openAI
+}
+
+// owner returns the vendor whose own server an upstream is, to which no other vendor's key
+// belongs.
+func (u *upstream) owner() (vendor, bool) {
+	switch host := u.url.Hostname(); {
+	case u.origin() == "https://api.openai.com":
+		return openAI, true
+	case u.origin() == DefaultAnthropic:
+		return anthropic, true
+	case u.url.Scheme == "https" && strings.HasSuffix(host, ".googleapis.com"):
+		return gemini, true
+	case u.origin() == DefaultOllama && u.vendor == ollama, host == "ollama.com":
+		return ollama, true
+	}
+	return openAI, false
+}
+
+// upstreamOf returns where a request goes: to its vendor unless an upstream of OpenAI's or
+// Anthropic's was set up for its path, as for a gateway that has other APIs beside that path.
+func (r *routing) upstreamOf(t *route) *upstream {
+	if t.api != apiShared {
+		for _, u := range r.upstreams[:gemini] {
+			if u.begins(t.path) {
+				return u
+			}
+		}
+	}
+	return r.upstreams[t.vendor]
 }
 
 // public reports whether an upstream is OpenAI's or Anthropic's own, to which no other
@@ -43,19 +115,22 @@ func (u *upstream) public() bool {
 // own path begins alike, or it is not the public host and the call is in a format that
 // is read here, as with the compatible APIs of other vendors.
 func (u *upstream) serves(t *route) bool {
-	if rest, _ := versionless(u.path); rest != "" && strings.HasPrefix(t.path, u.path+"/") {
-		return true
-	}
-	return t.format != wire.Auto && !u.public()
+	return u.begins(t.path) || t.format != wire.Auto && !u.public()
 }
 
-// foreignAPI returns the name of the API to which a request belongs if that is neither
-// OpenAI's nor Anthropic's, or "". Prefixes, escapes, cases, slashes, dots and parameters of
-// the path change nothing.
-func foreignAPI(path string, h http.Header) string {
+// begins reports whether a path begins with that of an upstream, which has more than a version.
+func (u *upstream) begins(path string) bool {
+	rest, _ := versionless(u.path)
+	return rest != "" && strings.HasPrefix(path, u.path+"/")
+}
+
+// apiOf returns the API to which a request belongs if that is neither OpenAI's nor
+// Anthropic's. Prefixes, escapes, cases, slashes, dots and parameters of the path change
+// nothing.
+func apiOf(path string, h http.Header, query string) api {
 	all := plainSegments(path)
 	if len(all) == 0 {
-		return ""
+		return apiShared
 	}
 	last, before := all[len(all)-1], ""
 	if len(all) > 1 {
@@ -66,17 +141,41 @@ func foreignAPI(path string, h http.Header) string {
 	case slices.Index(all, "model") >= 0 && slices.Index(all, "model") < len(all)-2 &&
 		slices.Contains(bedrockActions, last),
 		last == "async-invoke", last == "foundation-models", last == "apply" && slices.Contains(all, "guardrail"):
-		return "Amazon Bedrock"
+		return apiBedrock
 	case before == "api" && slices.Contains(ollamaActions, last), before == "blobs" && slices.Contains(all, "api"):
-		return "Ollama's own API"
+		return apiOllama
 	case slices.Contains(all, "projects") && slices.Contains(all, "locations"), slices.Contains(all, "v1beta1"):
-		return "Vertex AI"
+		return apiVertex
+	case slices.ContainsFunc(all, func(s string) bool { return strings.HasPrefix(s, "v1internal") }):
+		return apiCodeAssist
 	case slices.ContainsFunc(all, func(s string) bool { return googleVersion.MatchString(s) }),
 		slices.Contains(all, "tunedmodels"),
-		slices.Contains(googleMethods, method[strings.LastIndexByte(method, ':')+1:]), len(h["X-Goog-Api-Key"]) > 0:
-		return "the Gemini API"
+		slices.Contains(googleMethods, method[strings.LastIndexByte(method, ':')+1:]), len(h["X-Goog-Api-Key"]) > 0,
+		slices.ContainsFunc(all, func(s string) bool { return strings.HasPrefix(s, "google.ai.generativelanguage.") }),
+		hasGoogleKey(query):
+		return apiGemini
 	}
-	return ""
+	return apiShared
+}
+
+// hasGoogleKey reports whether a query has a key in the form of Google's.
+func hasGoogleKey(query string) bool {
+	return slices.ContainsFunc(keysIn(query), func(key string) bool { return strings.HasPrefix(key, "AIza") })
+}
+
+// keysIn returns the values of the parameters "key" of a query, as the most lenient server
+// reads it.
+func keysIn(query string) (keys []string) {
+	for pair := range strings.SplitSeq(strings.ReplaceAll(query, ";", "&"), "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name); err == nil {
+			name = plain
+		}
+		if strings.EqualFold(name, "key") {
+			keys = append(keys, value)
+		}
+	}
+	return keys
 }
 
 // plainSegments returns the segments of a path as the most lenient server reads it: without
@@ -97,38 +196,49 @@ func plainSegments(text string) (all []string) {
 	return all
 }
 
-// foreignKey returns the name of the vendor whose key a request to a public upstream has, as far
-// as keys tell, or "" if it may be that of the upstream's own vendor.
+// foreignKey returns the name of the vendor whose key a request to a vendor's own server has, as
+// far as keys tell, or "" if it may be that vendor's.
 func foreignKey(to vendor, h http.Header, query string) string {
-	for pair := range strings.SplitSeq(strings.ReplaceAll(query, ";", "&"), "&") {
-		name, _, _ := strings.Cut(pair, "=")
-		if plain, err := url.QueryUnescape(name); err == nil {
-			name = plain
-		}
-		if strings.EqualFold(name, "key") {
-			return "the Gemini API"
-		}
+	if to != gemini && len(keysIn(query)) > 0 {
+		return vendors[gemini].title
 	}
 	for name, values := range h {
 		switch strings.ToLower(name) { // reverse proxies of these vendors add others
 		case "x-goog-api-key", "x-goog-user-project", "x-goog-api-client":
-			return "the Gemini API"
+			if to != gemini {
+				return vendors[gemini].title
+			}
+			if of := foreignValue(to, values); of != "" {
+				return of
+			}
 		case "x-amz-security-token", "x-amz-date", "x-amz-content-sha256":
 			return "Amazon Bedrock"
 		case "authorization", "x-api-key", "api-key":
-			for _, v := range values {
-				_, key, found := strings.Cut(strings.TrimSpace(v), " ")
-				if key = strings.TrimSpace(key); !found {
-					key = v
-				}
-				if strings.HasPrefix(v, "AWS4-") {
-					return "Amazon Bedrock"
-				}
-				for _, k := range foreignKeys {
-					if strings.HasPrefix(key, k.prefix) && (k.of != "OpenAI" || to != openAI) {
-						return k.of
-					}
-				}
+			if of := foreignValue(to, values); of != "" {
+				return of
+			}
+		}
+	}
+	if to == gemini {
+		return foreignValue(to, keysIn(query))
+	}
+	return ""
+}
+
+// foreignValue returns the name of the vendor, other than to, that makes a key among values, or
+// "".
+func foreignValue(to vendor, values []string) string {
+	for _, v := range values {
+		_, key, found := strings.Cut(strings.TrimSpace(v), " ")
+		if key = strings.TrimSpace(key); !found {
+			key = v
+		}
+		if strings.HasPrefix(v, "AWS4-") {
+			return "Amazon Bedrock"
+		}
+		for _, k := range foreignKeys {
+			if strings.HasPrefix(key, k.prefix) && k.of != vendors[to].title {
+				return k.of
 			}
 		}
 	}
@@ -144,6 +254,7 @@ var foreignKeys = []struct{ prefix, of string }{
 	{"fw_", "Fireworks"},
 	{"hf_", "Hugging Face"}, {"nvapi-", "NVIDIA"}, {"r8_", "Replicate"}, {"dapi", "Databricks"}, {"vck_", "Vercel"},
 	{"ghp_", "GitHub"}, {"gho_", "GitHub"}, {"ghu_", "GitHub"}, {"ghs_", "GitHub"}, {"github_pat_", "GitHub"},
+	{"sk-ant-", "Anthropic"},
 	{"sk-proj-", "OpenAI"}, {"sk-svcacct-", "OpenAI"}, {"sk-admin-", "OpenAI"},
 }
 

@@ -11,16 +11,27 @@ import (
 	"github.com/oriel-context/oriel/internal/proxy"
 )
 
-// A key of another vendor reaches no upstream: its own paths are refused with a sentence,
-// while paths that only look alike go through.
+// A key of another vendor reaches no upstream: paths that only one vendor has go to that
+// vendor, however they are spelt, or are refused with a sentence, while paths that only look
+// alike go through.
 //
 // PROXY rule 22
 func TestKeysReachNoOtherVendor(t *testing.T) {
 	reached := ""
-	s := start(t, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
-		reached = r.URL.Path
-		io.WriteString(w, "{}")
-	})
+	at := func(api string) *httptest.Server {
+		up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			reached = api
+			io.WriteString(w, "{}")
+		}))
+		t.Cleanup(up.Close)
+		return up
+	}
+	google, llama := at("the Gemini API"), at("Ollama's own API")
+	s := start(t, proxy.Options{Gemini: google.URL, Ollama: llama.URL},
+		func(w http.ResponseWriter, r *http.Request) {
+			reached = "shared"
+			io.WriteString(w, "{}")
+		})
 	for line, api := range map[string]string{
 		"POST /v1beta/models/gemini-2.5-pro:generateContent":                     "the Gemini API",
 		"POST /v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse&key=k": "the Gemini API",
@@ -51,7 +62,7 @@ func TestKeysReachNoOtherVendor(t *testing.T) {
 		"GET /google/v1beta/models":                        "the Gemini API",
 		"GET /p/full/v1alpha/models":                       "the Gemini API",
 		"POST /v1beta3/x":                                  "the Gemini API",
-		"POST /v1internal:streamGenerateContent":           "the Gemini API",
+		"POST /v1internal:streamGenerateContent":           "Gemini Code Assist",
 		"GET /v1/tunedModels/x":                            "the Gemini API",
 		"POST /v1/projects/p/Locations/l/publishers/x":     "Vertex AI",
 		"POST /V1Beta1/x":                                  "Vertex AI",
@@ -87,13 +98,24 @@ func TestKeysReachNoOtherVendor(t *testing.T) {
 		}
 		body, _ := io.ReadAll(res.Body)
 		res.Body.Close()
-		switch {
-		case api == "" && reached == "":
-			t.Errorf("%s: refused: %s", line, body)
-		case api != "" && (reached != "" || res.StatusCode != http.StatusNotFound ||
-			!strings.Contains(string(body), api)):
-			t.Errorf("%s: status %d, upstream reached at %q, want a refusal that names %s: %s", line, res.StatusCode,
-				reached, api, body)
+		switch api {
+		case "":
+			if reached != "shared" {
+				t.Errorf("%s: reached %q: %s", line, reached, body)
+			}
+		case "Amazon Bedrock":
+			if reached != "" || res.StatusCode != http.StatusNotFound || !strings.Contains(string(body), api) {
+				t.Errorf("%s: status %d, reached %q, want a refusal that names %s: %s", line, res.StatusCode, reached,
+					api, body)
+			}
+		case "Ollama's own API":
+			if reached != api {
+				t.Errorf("%s: reached %q: %s", line, reached, body)
+			}
+		default: // this upstream may be Vertex AI's
+			if reached != "the Gemini API" {
+				t.Errorf("%s: reached %q: %s", line, reached, body)
+			}
 		}
 	}
 }
@@ -104,7 +126,16 @@ func TestKeysReachNoOtherVendor(t *testing.T) {
 // PROXY rule 22
 func TestKeysOfOtherVendorsAreNotForwarded(t *testing.T) {
 	for _, c := range []struct{ path, header, value, want string }{
-		{"/v1/models?key=AIzaX", "", "", "the Gemini API"},
+		{"/v1/models?key=AIzaX", "", "", ""}, // it goes to Google
+		{"/v1/models?key=x", "", "", "the Gemini API"},
+		{"/v1beta/models/g:generateContent?key=sk-ant-x", "", "", "Anthropic"},
+		{"/v1beta/models/g:generateContent", "X-Goog-Api-Key", "sk-ant-x", "Anthropic"},
+		{"/v1beta/models/g:generateContent", "Authorization", "Bearer sk-proj-x", "OpenAI"},
+		{"/v1beta/models", "X-Goog-Api-Key", "AIzaX", ""},
+		{"/v1/models", "X-Goog-Api-Key", "AIzaX", ""},
+		{"/api/chat", "X-Api-Key", "sk-ant-x", "Anthropic"},
+		{"/api/chat", "Authorization", "Bearer AIzaX", "the Gemini API"},
+		{"/api/chat", "Authorization", "Bearer ollama", ""},
 		{"/v1/chat/completions?x=1&k%65y=x", "", "", "the Gemini API"},
 		{"/v1/models?alt=sse;KEY=x", "", "", "the Gemini API"},
 		{"/v1/messages", "X-Goog-Api-Key", "x", "the Gemini API"},
@@ -137,9 +168,45 @@ func TestKeysOfOtherVendorsAreNotForwarded(t *testing.T) {
 			!strings.Contains(why, c.want) {
 			t.Errorf("%v: %q", c, why)
 		}
-		other := proxy.Options{OpenAI: "https://gateway.example/v1", Anthropic: "https://gateway.example"}
+		other := proxy.Options{OpenAI: "https://gateway.example/v1", Anthropic: "https://gateway.example",
+			Gemini: "https://gateway.example", Ollama: "https://gateway.example"}
 		if why := proxy.ForeignForTest(other, r); why != "" {
 			t.Errorf("%v, to a gateway: %q", c, why)
+		}
+	}
+}
+
+// Google's APIs at hosts of their own are not asked for at the Gemini API's, and a vendor's own
+// server gets no key of another, whichever setting names it.
+//
+// PROXY rule 22
+func TestUpstreamsHaveTheirOwnAPIs(t *testing.T) {
+	const vertex = "https://europe-west4-aiplatform.googleapis.com"
+	for _, c := range []struct {
+		o                         proxy.Options
+		path, header, value, want string
+	}{
+		{proxy.Options{}, "/v1/projects/p/locations/l/publishers/google/models/g:generateContent", "", "",
+			"--upstream-gemini"},
+		{proxy.Options{Gemini: vertex}, "/v1/projects/p/locations/l/publishers/google/models/g:generateContent", "", "",
+			""},
+		{proxy.Options{Gemini: vertex}, "/v1/projects/p/locations/l/x", "Authorization", "Bearer sk-ant-x", "Anthropic"},
+		{proxy.Options{}, "/v1internal:generateContent", "", "", "Gemini Code Assist"},
+		{proxy.Options{}, "/model/m/converse", "", "", "Amazon Bedrock"},
+		{proxy.Options{Gemini: "https://api.openai.com/v1"}, "/v1beta/models", "X-Goog-Api-Key", "AIzaX",
+			"the Gemini API"},
+		{proxy.Options{Ollama: "https://ollama.com"}, "/api/chat", "Authorization", "Bearer sk-proj-x", "OpenAI"},
+		{proxy.Options{OpenAI: "https://chat.example/api"}, "/api/embed", "Authorization", "Bearer sk-x", ""},
+		{proxy.Options{}, "/v1beta/openai/chat/completions", "Authorization", "Bearer AIzaX", "the Gemini API"},
+		{proxy.Options{OpenAI: "https://generativelanguage.googleapis.com/v1beta/openai"},
+			"/v1beta/openai/chat/completions", "Authorization", "Bearer AIzaX", ""},
+	} {
+		r := httptest.NewRequest("POST", c.path, nil)
+		if c.header != "" {
+			r.Header.Set(c.header, c.value)
+		}
+		if why := proxy.ForeignForTest(c.o, r); (why != "") != (c.want != "") || !strings.Contains(why, c.want) {
+			t.Errorf("%v: %q", c, why)
 		}
 	}
 }

@@ -89,7 +89,7 @@ type exchange struct {
 }
 
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, cur *routing) *exchange {
-	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: cur.upstreams[t.vendor],
+	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: cur.upstreamOf(&t),
 		id: newID(), began: s.now()}
 	x.memory = s.budget.newMemory(&x.body)
 	x.memory.shared = s.severalTenants(cur)

@@ -16,6 +16,8 @@ type vendor uint8
 const (
 	openAI vendor = iota
 	anthropic
+	gemini
+	ollama
 )
 
 // vendors has a row for each vendor.
@@ -34,6 +36,9 @@ var vendors = [...]struct {
 	openAI: {"openai", "OpenAI", DefaultOpenAI, true, wire.Chat, "--upstream-openai or $ORIEL_UPSTREAM_OPENAI"},
 	anthropic: {"anthropic", "Anthropic", DefaultAnthropic, false, wire.Anthropic,
 		"--upstream-anthropic or $ORIEL_UPSTREAM_ANTHROPIC"},
+	gemini: {"gemini", "the Gemini API", DefaultGemini, false, wire.Chat,
+		"--upstream-gemini or $ORIEL_UPSTREAM_GEMINI"},
+	ollama: {"ollama", "Ollama", DefaultOllama, false, wire.Chat, "--upstream-ollama or $ORIEL_UPSTREAM_OLLAMA"},
 }
 
 // String returns the vendor's name as traces have it.
@@ -57,10 +62,12 @@ type upstream struct {
 	path string
 }
 
-// The vendors' public base URLs, as in their SDKs.
+// The vendors' base URLs, as in their SDKs.
 const (
 	DefaultOpenAI    = "https://api.openai.com/v1"
 	DefaultAnthropic = "https://api.anthropic.com"
+	DefaultGemini    = "https://generativelanguage.googleapis.com"
+	DefaultOllama    = "http://127.0.0.1:11434"
 )
 
 // parseUpstream parses a base URL in the form that the vendor's SDK expects.
@@ -103,6 +110,8 @@ type route struct {
 	// counts is the format of a request that only counts a call's tokens.
 	counts wire.Format
 	vendor vendor
+	// api is the API that has the path alone, or apiShared.
+	api api
 }
 
 // readRoute parses a request's path.
@@ -131,7 +140,8 @@ func readRoute(r *http.Request) route {
 		t.format = wire.CallFormat(t.path)
 		t.counts = wire.CountFormat(t.path)
 	}
-	t.vendor = vendorOf(t.path, t.format, r.Header)
+	t.api = apiOf(t.path, r.Header, r.URL.RawQuery)
+	t.vendor = vendorOf(t.path, t.format, t.api, r.Header)
 	return t
 }
 
@@ -153,10 +163,14 @@ func cutPrefix(path, prefix string, value *string) (rest string, ok bool) {
 	return rest, true
 }
 
-// vendorOf returns the vendor of a request. A key that identifies its vendor goes to no
-// other, even for calls in OpenAI's format, which Anthropic accepts too. Otherwise the
-// path decides or, if both vendors or neither have that path, the headers.
-func vendorOf(path string, format wire.Format, h http.Header) vendor {
+// vendorOf returns the vendor of a request. A path that only Google or Ollama has goes
+// there, whatever the key: checkForeign looks at that. Otherwise a key that identifies its
+// vendor goes to no other, even for calls in OpenAI's format, which Anthropic accepts too.
+// Otherwise the path decides or, if both vendors or neither have that path, the headers.
+func vendorOf(path string, format wire.Format, a api, h http.Header) vendor {
+	if v := a.vendor(); v != openAI && (!format.IsProtocol() || format.Protocol().Vendor == vendors[v].name) {
+		return v
+	}
 	if hasAnthropicKey(h) {
 		return anthropic
 	}
@@ -215,13 +229,18 @@ func isResource(path string) bool {
 }
 
 // target returns the URL of a request. The base URL means what it means to the vendor's
-// SDK: OpenAI's ends before the resource (https://host/v1, …/api/v1), Anthropic's before
-// /v1. A bare OpenAI host gets /v1; a /v1 at the end of Anthropic's is not doubled; a
-// path that begins with the base's own path is used whole.
+// SDK: OpenAI's ends before the resource (https://host/v1, …/api/v1), those of the others before
+// /v1 (/v1beta, /api), which is not doubled. A bare OpenAI host gets /v1. A path that begins with the base's own path is used whole.
 func (u *upstream) target(path, query string, forceQuery bool) *url.URL {
 	rest, versioned := versionless(path)
 	base := u.path
 	switch {
+	case u.vendor == gemini || u.vendor == ollama:
+		rest = path
+		first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		if base = strings.TrimSuffix(base, "/"+first); base != "" && strings.HasPrefix(path, base+"/") {
+			base = ""
+		}
 	case base != "" && base != "/v1" && strings.HasPrefix(path, base+"/"):
 		rest = path[len(base):]
 	case !versioned && !isResource(path):

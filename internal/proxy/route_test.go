@@ -72,6 +72,18 @@ func TestRoutes(t *testing.T) {
 		{openAI, anthropic, "GET /v1/files/a%2Fb%7c", "", "https://o/v1/files/a%2Fb%7c", "auto"},
 		{openAI, anthropic, "GET /v1/files/a|b?", "", "https://o/v1/files/a|b?", "auto"},
 		{openAI, anthropic, "GET /v1/../x", "", "https://o/v1/../x", "auto"},
+		// Google and Ollama: what comes before the version is the upstream's
+		{openAI, anthropic, "GET /v1beta/models/g", "", "https://g/v1beta/models/g", "auto"},
+		{openAI, anthropic, "GET /v1/models/g", "x-goog-api-key: k", "https://g/v1/models/g", "auto"},
+		{openAI, anthropic, "GET /v1/models?key=AIzaX", "", "https://g/v1/models?key=AIzaX", "auto"},
+		{openAI, anthropic, "GET /v1/models?key=X", "", "https://o/v1/models?key=X", "auto"},
+		{openAI, anthropic, "POST /upload/v1beta/files", "", "https://g/upload/v1beta/files", "auto"},
+		{openAI, anthropic, "GET /ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent", "",
+			"https://g/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent", "auto"},
+		{openAI, anthropic, "GET /api/tags", "", "http://l/gw/api/tags", "auto"},
+		{openAI, anthropic, "GET /gw/api/tags", "", "http://l/gw/api/tags", "auto"},
+		{openAI, anthropic, "POST /api/show", "Authorization: Bearer sk-ant-1", "http://l/gw/api/show", "auto"},
+		{"https://o/api", anthropic, "GET /api/tags", "", "https://o/api/tags", "auto"},
 	} {
 		r := readRequest(t, tc.line, tc.header)
 		uri, format, _, _, own, err := proxy.RouteForTest(tc.openAI, tc.anthropic, r)
@@ -126,6 +138,9 @@ func FuzzRoute(f *testing.F) {
 		"http://evil.example/x", "/v1/a|b%2F", "/k/%/x", "/@evil.example", "/\\evil", "/v1", "?"} {
 		f.Add("POST", path)
 	}
+	for _, path := range []string{"/v1beta/x", "/gw/api/tags", "/api/tags", "/g/v1beta/models"} {
+		f.Add("POST", path)
+	}
 	f.Fuzz(func(t *testing.T, method, path string) {
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(method + " " + path +
 			" HTTP/1.1\r\nHost: localhost\r\n\r\n")))
@@ -139,6 +154,12 @@ func FuzzRoute(f *testing.F) {
 		rest, ok := strings.CutPrefix(uri, "https://o")
 		if !ok {
 			rest, ok = strings.CutPrefix(uri, "https://a")
+		}
+		if !ok {
+			rest, ok = strings.CutPrefix(uri, "https://g")
+		}
+		if !ok {
+			rest, ok = strings.CutPrefix(uri, "http://l")
 		}
 		if !ok || !strings.HasPrefix(rest, "/") {
 			t.Fatalf("%q goes to %q", path, uri)

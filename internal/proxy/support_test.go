@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -57,7 +58,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// start runs a proxy. Both vendors' upstream is the handler, unless options say more.
+// start runs a proxy. All vendors' upstream is the handler, unless options say more.
 func start(t testing.TB, o proxy.Options, upstream http.HandlerFunc) *setup {
 	t.Helper()
 	return startOn(t, nil, o, upstream, nil)
@@ -87,6 +88,7 @@ func startOn(t testing.TB, e proxy.Engine, o proxy.Options, upstream http.Handle
 		if o.Anthropic == "" {
 			o.Anthropic = s.upstream.URL
 		}
+		o.Gemini, o.Ollama = cmp.Or(o.Gemini, s.upstream.URL), cmp.Or(o.Ollama, s.upstream.URL)
 	}
 	if o.ReplyTimeout == 0 {
 		o.ReplyTimeout = time.Minute // a busy machine is no failure

@@ -35,7 +35,8 @@ const (
 )
 
 // unreadPaths end the paths of requests that have models answer and are not read.
-var unreadPaths = []string{"/completions", "/complete", "/batches", "/responses/compact", "/realtime", "/runs"}
+var unreadPaths = []string{"/completions", "/complete", "/batches", "/responses/compact", "/realtime", "/runs",
+	":generatecontent", ":streamgeneratecontent", "/interactions", "/api/chat", "/api/generate"}
 
 // The bounds of what is told apart, by tenant and in all. Further requests count together.
 const (

@@ -44,6 +44,10 @@ func TestClientsThatAreNotReadAreNamed(t *testing.T) {
 	ask("reader/1", "GET", "/v1/models", "")
 	ask("reader/1", "POST", "/v1/embeddings", "{}")
 	ask("reader/1", "POST", "/v1/messages/count_tokens", "{}")
+	for range 2 {
+		ask("gemini/7", "POST", "/v1internal:streamGenerateContent?alt=sse", "{}")
+	}
+	ask("gemini/7", "GET", "/v1beta/models", "")
 	for range 3 {
 		ask("large/2 (linux)", "POST", "/v1/messages", `{"a":"`+strings.Repeat("a", 2000)+`"}`)
 	}
@@ -67,10 +71,11 @@ func TestClientsThatAreNotReadAreNamed(t *testing.T) {
 		return lines
 	}
 	want := strings.Join([]string{
-		"3 large/2 /v1/messages passed: body over the limit", "2 old/3 /v1/completions/ passed: this API is not read",
+		"3 large/2 /v1/messages passed: body over the limit",
+		"2 gemini/7 /v1internal:streamGenerateContent passed: this API is not read",
+		"2 old/3 /v1/completions/ passed: this API is not read",
 		"1 [not kept] /[not kept]/v1/completions passed: this API is not read",
 		"1 by/5 /v1/responses passed: bypass asked for",
-
 		"1 realtime/6 /v1/realtime became a WebSocket", "1 socket/4 /v1/responses refused: a call over WebSocket",
 	}, "\n")
 	got := ""
@@ -83,8 +88,8 @@ func TestClientsThatAreNotReadAreNamed(t *testing.T) {
 		got = strings.Join(listed(), "\n")
 		return got == want
 	})
-	if n := strings.Count(s.log.String(), "requests are not read"); n != 5 {
-		t.Errorf("%d warnings for 5 kinds", n)
+	if n := strings.Count(s.log.String(), "requests are not read"); n != 6 {
+		t.Errorf("%d warnings for 6 kinds", n)
 	}
 	if n := strings.Count(s.log.String(), "is told to use HTTP"); n != 1 {
 		t.Errorf("%d lines for a refused WebSocket", n)
@@ -105,7 +110,7 @@ func TestClientsThatAreNotReadAreNamed(t *testing.T) {
 	for i := range 100 {
 		ask(fmt.Sprint("client/", i), "POST", "/v1/completions", "{}")
 	}
-	await(t, func() bool { return listed()[0] == "90 others others not read" })
+	await(t, func() bool { return listed()[0] == "91 others others not read" })
 	if got := listed(); len(got) != 16 {
 		t.Errorf("%d: %q", len(got), got)
 	}
