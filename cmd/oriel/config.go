@@ -105,6 +105,8 @@ func addSettings(cmd *cobra.Command) *settingsFlags {
 	f.String("listen", d.Listen, "`address` to listen at, HOST:PORT; port 0 takes a free one")
 	f.String("upstream-openai", "", "base `URL` for OpenAI's API (default "+proxy.DefaultOpenAI+")")
 	f.String("upstream-anthropic", "", "base `URL` for Anthropic's API (default "+proxy.DefaultAnthropic+")")
+	f.String("upstream-gemini", "", "base `URL` for Google's Gemini API (default "+proxy.DefaultGemini+")")
+	f.String("upstream-ollama", "", "base `URL` of an Ollama server (default "+proxy.DefaultOllama+")")
 	f.String("token", "",
 		"`token` that clients must send (default $ORIEL_TOKEN, else none, which is for loopback only)")
 	f.StringArray("origin", nil,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/term"
 )
 
@@ -96,6 +97,13 @@ type doctor struct {
 // rest.
 func (d *doctor) examine(ctx context.Context) []finding {
 	upstreams := []struct{ name, url string }{{"OpenAI", d.proxy.OpenAI}, {"Anthropic", d.proxy.Anthropic}}
+	// Most people use neither; an Ollama that is not installed is nothing to report.
+	for _, u := range []struct{ name, url, usual string }{{"Gemini", d.proxy.Gemini, proxy.DefaultGemini},
+		{"Ollama", d.proxy.Ollama, proxy.DefaultOllama}} {
+		if u.url != "" && u.url != u.usual {
+			upstreams = append(upstreams, struct{ name, url string }{u.name, u.url})
+		}
+	}
 	if d.condense != "" {
 		upstreams = append(upstreams, struct{ name, url string }{"summaries", d.condense})
 	}

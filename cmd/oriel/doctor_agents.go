@@ -24,7 +24,7 @@ import (
 func (d *doctor) checkAgents() []finding {
 	var findings []finding
 	for _, v := range []struct{ name, vendor string }{{"ANTHROPIC_BASE_URL", "Anthropic"},
-		{"OPENAI_BASE_URL", "OpenAI"}} {
+		{"OPENAI_BASE_URL", "OpenAI"}, {"GOOGLE_GEMINI_BASE_URL", "Google"}} {
 		findings = append(findings, d.checkVariable(v.name, v.vendor))
 	}
 	findings = append(findings, d.checkClaude()...)

@@ -297,7 +297,7 @@ func TestDoctorKnowsWhereCallsGo(t *testing.T) {
 	}
 	d := newDoctor(t)
 	expect(t, d.checkVariable("OPENAI_BASE_URL", "OpenAI"), fine, "not set")
-	if found := d.checkAgents(); len(found) != 2 {
+	if found := d.checkAgents(); len(found) != 3 {
 		t.Errorf("agents that are not there: %+v", found)
 	}
 }

@@ -61,7 +61,8 @@ func runCommand() *cobra.Command {
 		Short: "Run a program whose calls go through Oriel",
 		Long: `Run a program, such as an agent, whose calls to models go through a proxy of its own, on
 a free port, for as long as the program runs. Its base-URL variables are set
-(OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, ANTHROPIC_API_BASE); Codex,
+(OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, ANTHROPIC_API_BASE,
+GOOGLE_GEMINI_BASE_URL); Codex,
 which reads none of them, gets -c openai_base_url=… in front of its arguments. If base
 URLs are set already, the proxy forwards the calls to them.
 
@@ -111,6 +112,7 @@ type launch struct {
 	args              []string
 	env               environment
 	openAI, anthropic string // upstreams
+	gemini, ollama    string // upstreams, too
 	codex             *codex // set if the program is Codex
 	noMCP             bool
 }
@@ -118,7 +120,8 @@ type launch struct {
 // plan finds the program and where its calls go: if the settings name no
 // upstream, to where the program would have sent them.
 func plan(args []string, env environment, s *settings.Loaded) (*launch, error) {
-	l := &launch{args: args, env: env, openAI: s.Upstream.OpenAI, anthropic: s.Upstream.Anthropic}
+	l := &launch{args: args, env: env, openAI: s.Upstream.OpenAI, anthropic: s.Upstream.Anthropic,
+		gemini: s.Upstream.Gemini, ollama: s.Upstream.Ollama}
 	var err error
 	if l.path, err = lookProgram(args[0]); err != nil {
 		return nil, err
@@ -134,6 +137,9 @@ func plan(args []string, env environment, s *settings.Loaded) (*launch, error) {
 	}
 	if s.SourceOf("upstream.anthropic").Kind == "default" {
 		l.anthropic = cmp.Or(env.first(anthropicVariables...), l.anthropic)
+	}
+	if s.SourceOf("upstream.gemini").Kind == "default" {
+		l.gemini = cmp.Or(env.first(geminiVariables...), l.gemini)
 	}
 	return l, nil
 }
@@ -200,6 +206,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	serveAt := loaded.Listen
 	loaded.Listen, loaded.Token, loaded.Origins = "127.0.0.1:0", "", nil
 	loaded.Upstream.OpenAI, loaded.Upstream.Anthropic = l.openAI, l.anthropic
+	loaded.Upstream.Gemini, loaded.Upstream.Ollama = l.gemini, l.ollama
 	log := &runLog{Handler: slog.DiscardHandler, worst: new(atomic.Int64)}
 	live := newLiveSettings(slog.New(log))
 	defer live.Stop()
@@ -326,8 +333,8 @@ func printLaunch(w io.Writer, l *launch) {
 	if told != nil {
 		changed = append(changed, told.changed...)
 	}
-	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\n\n", settings.WithoutKeys(l.openAI),
-		settings.WithoutKeys(l.anthropic))
+	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\nGemini     %s\nOllama     %s\n\n", settings.WithoutKeys(l.openAI),
+		settings.WithoutKeys(l.anthropic), settings.WithoutKeys(l.gemini), settings.WithoutKeys(l.ollama))
 	for _, v := range changed {
 		fmt.Fprintln(w, term.Printable(v))
 	}
@@ -350,8 +357,10 @@ func startServer(ctx context.Context, server *proxy.Server, l *launch) (*servedP
 		if err != nil {
 			return nil, fmt.Errorf("no port is free on this machine: %w", err)
 		}
-		if port := fmt.Sprint(next.Addr().(*net.TCPAddr).Port); port == portOf(l.openAI) ||
-			port == portOf(l.anthropic) {
+		port := fmt.Sprint(next.Addr().(*net.TCPAddr).Port)
+		if slices.ContainsFunc([]string{l.openAI, l.anthropic, l.gemini, l.ollama}, func(base string) bool {
+			return port == portOf(base)
+		}) {
 			defer next.Close() // keep it occupied until another port is found
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 var (
 	openAIVariables    = []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"}
 	anthropicVariables = []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"}
+	geminiVariables    = []string{"GOOGLE_GEMINI_BASE_URL"}
 )
 
 // environment is a list of NAME=VALUE; the last one with a name counts.
@@ -63,7 +64,7 @@ func childEnvironment(env environment, base, anthropicUpstream string) (changed 
 	for _, name := range openAIVariables {
 		changed = append(changed, name+"="+base+"/v1")
 	}
-	for _, name := range anthropicVariables {
+	for _, name := range slices.Concat(anthropicVariables, geminiVariables) {
 		changed = append(changed, name+"="+base)
 	}
 	// Claude Code does not search for tools but sends all of them if the host

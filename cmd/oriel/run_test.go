@@ -33,7 +33,7 @@ import (
 func TestChildEnvironment(t *testing.T) {
 	const base = "http://127.0.0.1:99"
 	vendors := []string{"OPENAI_BASE_URL=" + base + "/v1", "OPENAI_API_BASE=" + base + "/v1", "ANTHROPIC_BASE_URL=" +
-		base, "ANTHROPIC_API_BASE=" + base}
+		base, "ANTHROPIC_API_BASE=" + base, "GOOGLE_GEMINI_BASE_URL=" + base}
 	for name, c := range map[string]struct {
 		env      environment
 		upstream string
@@ -76,15 +76,17 @@ func TestPlanFindsUpstreams(t *testing.T) {
 		flags             map[string]string
 		config, auth      string
 		openAI, anthropic string
+		gemini            string
 		codex             string // its arguments
 	}{
 		"nothing": {args: []string{"agent"}, openAI: proxy.DefaultOpenAI,
 			anthropic: proxy.DefaultAnthropic},
 		"variables": {args: []string{"agent"}, env: environment{"OPENAI_API_BASE=http://a/v1",
-			"ANTHROPIC_BASE_URL=http://b"}, openAI: "http://a/v1", anthropic: "http://b"},
+			"ANTHROPIC_BASE_URL=http://b", "GOOGLE_GEMINI_BASE_URL=http://c"}, openAI: "http://a/v1",
+			anthropic: "http://b", gemini: "http://c"},
 		"flags": {args: []string{"agent"}, env: environment{"OPENAI_BASE_URL=http://a/v1"},
 			flags: map[string]string{"upstream.openai": "http://f/v1"}, openAI: "http://f/v1",
-			anthropic: proxy.DefaultAnthropic},
+			anthropic: proxy.DefaultAnthropic, gemini: proxy.DefaultGemini},
 		"codex": {args: []string{"codex", "exec"}, openAI: proxy.DefaultOpenAI,
 			codex: `openai_base_url="http://o/v1"`},
 		"codex, its base": {args: []string{"codex"}, env: environment{"OPENAI_BASE_URL=http://a/v1"},
@@ -125,8 +127,9 @@ func TestPlanFindsUpstreams(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l.openAI != c.openAI || c.anthropic != "" && l.anthropic != c.anthropic {
-				t.Errorf("upstreams %s, %s", l.openAI, l.anthropic)
+			if l.openAI != c.openAI || c.anthropic != "" && l.anthropic != c.anthropic ||
+				c.gemini != "" && l.gemini != c.gemini {
+				t.Errorf("upstreams %s, %s, %s", l.openAI, l.anthropic, l.gemini)
 			}
 			want := args
 			if c.codex != "" {

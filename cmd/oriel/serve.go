@@ -187,13 +187,17 @@ func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options, loaded *settin
 	fmt.Fprintf(w, `oriel listens at %s
   OpenAI     %s
   Anthropic  %s
+  Gemini     %s
+  Ollama     %s
   profile    %s
              %s
   console    %s
 
 export OPENAI_BASE_URL=%s/v1
 export ANTHROPIC_BASE_URL=%s
-`, a, settings.WithoutKeys(o.OpenAI), settings.WithoutKeys(o.Anthropic), used, others, at+"/oriel/"+login, base, base)
+export GOOGLE_GEMINI_BASE_URL=%s
+`, a, settings.WithoutKeys(o.OpenAI), settings.WithoutKeys(o.Anthropic), settings.WithoutKeys(o.Gemini),
+		settings.WithoutKeys(o.Ollama), used, others, at+"/oriel/"+login, base, base, base)
 }
 
 // newLiveSettings returns the settings of a server that can change while it runs.

@@ -38,6 +38,8 @@ func (l *Loaded) check() error {
 		{"margin", checkMargin(l.Margin)},
 		{"upstream.openai", proxy.CheckUpstream("OpenAI", l.Upstream.OpenAI)},
 		{"upstream.anthropic", proxy.CheckUpstream("Anthropic", l.Upstream.Anthropic)},
+		{"upstream.gemini", proxy.CheckUpstream("the Gemini API", l.Upstream.Gemini)},
+		{"upstream.ollama", proxy.CheckUpstream("Ollama", l.Upstream.Ollama)},
 		{"recall.tokens", atLeast(l.Recall.Tokens, 1)},
 		{"recall.wait", atLeast(l.Recall.Wait, 1)},
 		{"recall.scope", oneOf(l.Recall.Scope, "conversation", "project")},

@@ -87,6 +87,11 @@ type Upstream struct {
 	OpenAI string `toml:"openai" flag:"upstream-openai" protects:"yes"`
 	// Base URL for Anthropic's API, as its SDKs expect it.
 	Anthropic string `toml:"anthropic" flag:"upstream-anthropic" protects:"yes"`
+	// Base URL for Google's Gemini API, as its SDKs expect it, or for Vertex AI:
+	// "https://LOCATION-aiplatform.googleapis.com".
+	Gemini string `toml:"gemini" flag:"upstream-gemini" protects:"yes"`
+	// Base URL of an Ollama server.
+	Ollama string `toml:"ollama" flag:"upstream-ollama" protects:"yes"`
 	// Set this if the upstreams cache plain prefixes, as vLLM and local servers do. The
 	// part of Claude Code's billing line that changes with every call is then sent as
 	// zeros, under every profile but "off".
@@ -210,12 +215,13 @@ type Tenant struct {
 // Default returns the default settings.
 func Default() Settings {
 	return Settings{
-		Listen:     "127.0.0.1:8780",
-		Sync:       "normal",
-		Profile:    "balanced",
-		LowMark:    0.5,
-		Margin:     window.DefaultMargin,
-		Upstream:   Upstream{OpenAI: proxy.DefaultOpenAI, Anthropic: proxy.DefaultAnthropic},
+		Listen:  "127.0.0.1:8780",
+		Sync:    "normal",
+		Profile: "balanced",
+		LowMark: 0.5,
+		Margin:  window.DefaultMargin,
+		Upstream: Upstream{OpenAI: proxy.DefaultOpenAI, Anthropic: proxy.DefaultAnthropic,
+			Gemini: proxy.DefaultGemini, Ollama: proxy.DefaultOllama},
 		Thresholds: Thresholds{All: 100, Full: -1, Balanced: -1, Thrifty: -1, Chat: -1, Min: 5, Max: 100},
 		Recall: Recall{Tokens: recall.DefaultBudget, Wait: 100 * time.Millisecond,
 			Scope: string(recall.ReachConversation)},
