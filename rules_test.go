@@ -73,6 +73,7 @@ var layers = []string{
 	"internal/thread",
 	"internal/view",
 	"internal/call",
+	"internal/forward",
 	"internal/engine",
 	"",
 	"internal/report",

@@ -4,11 +4,12 @@ import (
 	"net/http"
 
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/forward"
 )
 
 // MaxBody is the size of the largest decoded body that Transport inspects. Larger bodies
 // are sent unchanged.
-const MaxBody = call.MaxBody
+const MaxBody = forward.DefaultBodyLimit
 
 // Transport returns a RoundTripper that does in process what Oriel's proxy does: it sends
 // a view of each call that fits, records the call with its reply, learns from refusals, and
@@ -24,5 +25,5 @@ const MaxBody = call.MaxBody
 // A call is recorded when its reply has been read to the end or closed. Close the engine
 // after the last reply.
 func (e *Engine) Transport(next http.RoundTripper) http.RoundTripper {
-	return call.Of(e).Transport(e.e.Tenant(), next)
+	return forward.Transport(call.Of(e), e.e.Tenant(), next)
 }

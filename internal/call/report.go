@@ -2,7 +2,6 @@ package call
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/oriel-context/oriel/internal/event"
@@ -32,10 +31,13 @@ func (r *Engine) Limited(tenant, call, limit string) {
 	r.event(event.Event{Kind: event.Limit, Tenant: tenant, Call: call, Reason: limit})
 }
 
-// Panicked reports a call whose methods panicked: it went on without them.
-func (r *Engine) Panicked(tenant, call string, p any) {
-	r.failOpen(event.OpenPlan, &Request{ID: call, Tenant: tenant}, "", fmt.Errorf("a panic: %v", p))
+// Broke reports a call whose methods panicked or took too long: it went on without them.
+func (r *Engine) Broke(tenant, call string, err error) {
+	r.failOpen(event.OpenPlan, &Request{ID: call, Tenant: tenant}, "", err)
 }
+
+// Now returns the time by the engine's clock.
+func (r *Engine) Now() time.Time { return r.o.Now() }
 
 // Unseen reports and counts a call that was sent without Begin. The empty tenant is that of
 // the engine.

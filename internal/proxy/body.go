@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/oriel-context/oriel/internal/forward"
 )
 
 // clientBody is a request's body with a limit on the time between two reads. The whole
@@ -33,13 +35,11 @@ type clientBody struct {
 	reading chan struct{} // closed when the read that runs has returned; nil if none runs
 }
 
-// Minimum rates for a body held in memory: leastRate after the limit for the next bytes,
-// or hurriedRate after hurriedTime while memory is short.
-const (
-	leastRate   = 8 << 10 // bytes a second
-	hurriedTime = 10 * time.Second
-	hurriedRate = 1 << 20
-)
+// leastRate is the minimum rate in bytes a second of a body held in memory, after the limit for
+// the next bytes. While memory is short, forward.Budget wants more.
+const leastRate = 8 << 10
+
+var _ forward.Arrival = (*clientBody)(nil)
 
 var errBodyClosed = errors.New("the request is over")
 
@@ -66,7 +66,7 @@ func (b *clientBody) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	if err == io.EOF {
-		dropOwn(*b.trailer)
+		forward.DropOwn(*b.trailer)
 		b.ended = true
 		if !b.closed {
 			b.deadline(0) // the server keeps reading to notice when the client leaves
@@ -96,8 +96,8 @@ func (b *clientBody) nextDeadline() {
 	b.deadline(left)
 }
 
-// pace starts or stops requiring a minimum rate.
-func (b *clientBody) pace(on bool) {
+// Pace starts or stops requiring a minimum rate.
+func (b *clientBody) Pace(on bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.paced = (time.Time{}); on {
@@ -105,16 +105,16 @@ func (b *clientBody) pace(on bool) {
 	}
 }
 
-// dueBy returns when a paced body becomes late if it may take first plus a second per
+// DueBy returns when a paced body becomes late if it may take first plus a second per
 // rate bytes.
-func (b *clientBody) dueBy(first time.Duration, rate int64) time.Time {
+func (b *clientBody) DueBy(first time.Duration, rate int64) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.paced.Add(first + time.Duration(b.read.Load())*time.Second/time.Duration(rate))
 }
 
-// expire ends a body that arrived too slowly.
-func (b *clientBody) expire() {
+// Expire ends a body that arrived too slowly.
+func (b *clientBody) Expire() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.closed && !b.ended {
@@ -192,39 +192,4 @@ func (b *clientBody) failure() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err
-}
-
-// Reasons why a call passes through unseen.
-const (
-	passedBypass   = "bypass asked for"
-	passedSize     = "body over the limit"
-	passedMemory   = "no memory for it"
-	passedEncoding = "unreadable content encoding"
-)
-
-// buffer reads a call's whole body. If that exceeds the limits, whole is false, passed
-// is the reason, raw is what was read, and the rest is still unread.
-func (x *exchange) buffer() (raw []byte, whole bool, passed string, err error) {
-	length := x.r.ContentLength
-	if length > x.s.bodyLimit {
-		return nil, false, passedSize, nil
-	}
-	x.body.pace(true)
-	x.memory.arriving(true)
-	raw, passed, err = x.memory.read(&x.body, length, x.s.bodyLimit)
-	x.memory.arriving(false)
-	x.body.pace(false)
-	if err != nil || passed != "" {
-		return raw, false, passed, err
-	}
-	if int64(len(raw)) == length {
-		// Read the end itself: trailers come with it, and the server then starts to
-		// notice when the client leaves.
-		var end [1]byte
-		if n, err := x.body.Read(end[:]); n > 0 || err != io.EOF {
-			return raw, false, "", fmt.Errorf("the body does not end where its length says: %w",
-				errors.Join(err, io.ErrUnexpectedEOF))
-		}
-	}
-	return raw, true, "", nil
 }

@@ -26,7 +26,7 @@ func (nothing) BeginWait() time.Duration                        { return time.Mi
 
 func (nothing) EndWait() time.Duration                      { return 0 }
 func (nothing) Count(context.Context, *call.Request) []byte { return nil }
-func (nothing) Unseen(string, string)                       {}
+func (nothing) Unseen(string, string, string)               {}
 func (nothing) Body() []byte                                { return nil }
 func (nothing) Model() string                               { return "model-1" }
 func (nothing) Again() bool                                 { return false }

@@ -7,19 +7,21 @@ import (
 	"net/http"
 	"net/netip"
 	"time"
+
+	"github.com/oriel-context/oriel/internal/forward"
 )
 
 // What tests replace an engine by.
 type (
-	Engine = engine
-	Call   = begun
+	Engine = forward.Engine
+	Call   = forward.Call
 )
 
 // NewWith is New with another engine; nil: calls are only relayed.
 func NewWith(e Engine, o Options) (*Server, error) {
 	s, err := New(o)
 	if err == nil {
-		s.engine = e
+		s.setEngine(e, &o)
 	}
 	return s, err
 }
@@ -82,15 +84,15 @@ func ForeignForTest(o Options, r *http.Request) string {
 	return ""
 }
 
-// MaxBehind is maxBehind.
-const MaxBehind = maxBehind
+// MaxBehind is forward.MaxBehind.
+const MaxBehind = forward.MaxBehind
 
 // MemoriesForTest are calls of these tenants under one limit.
-func MemoriesForTest(limit int64, tenants ...string) (all []*Memory) {
-	b := newBudget(limit)
+func MemoriesForTest(limit int64, tenants ...string) (all []*forward.Memory) {
+	b := forward.NewBudget(limit)
 	for _, tenant := range tenants {
-		m := b.newMemory(&clientBody{})
-		m.tenant, m.shared = tenant, tenant != tenants[0] || tenant != tenants[len(tenants)-1]
+		m := b.NewMemory(&clientBody{})
+		m.Tenant, m.Shared = tenant, tenant != tenants[0] || tenant != tenants[len(tenants)-1]
 		all = append(all, m)
 	}
 	return all
@@ -116,9 +118,9 @@ func (r *Rates) Take(tenant string, perMinute int, now time.Time) (time.Duration
 const MaxSignIns = maxSignIns
 
 // OwnForTest marks memory as that of Oriel's own paths.
-func OwnForTest(all ...*Memory) {
+func OwnForTest(all ...*forward.Memory) {
 	for _, m := range all {
-		m.own = true
+		m.Own = true
 	}
 }
 

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/forward"
 	"github.com/oriel-context/oriel/internal/send"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -25,7 +25,8 @@ import (
 // cause.
 var (
 	ErrClientLeft = call.ErrLeft
-	ErrUpstream   = errors.New("the provider failed")
+	ErrUpstream   = forward.ErrUpstream
+	ErrEngine     = forward.ErrEngine
 )
 
 // errOurs: the cause is in this package.
@@ -71,13 +72,9 @@ type exchange struct {
 	body   clientBody
 	early  sync.Mutex // protects waits, and w until the answer is there
 	waits  bool       // the client waits for leave to send its body
-	memory *Memory
-	passed string  // why a call passes through unseen
-	guard  *guard  // nil if the engine does not have the call
-	handed *buffer // the buffer last given to the engine, or that of rest
-	rest   []byte  // the answer, if the engine gets it with the end
-	last   []byte  // the last byte of the answer, if it waits for the engine
-	action string  // this package's action; the engine may add to it
+	memory *forward.Memory
+	call   forward.Exchange
+	last   []byte // the last byte of the answer, if it waits for the engine
 
 	status  int
 	out     int64
@@ -90,12 +87,13 @@ type exchange struct {
 
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, t route, cur *routing) *exchange {
 	x := &exchange{s: s, w: w, rc: http.NewResponseController(w), r: r, route: t, up: cur.upstreamOf(&t),
-		id: newID(), began: s.now()}
-	x.memory = s.budget.newMemory(&x.body)
-	x.memory.shared = s.severalTenants(cur)
-	dropOwn(r.Trailer) // announced trailers
+		id: forward.NewID(), began: s.now()}
+	x.memory = s.budget.NewMemory(&x.body)
+	x.memory.Shared = s.severalTenants(cur)
+	forward.DropOwn(r.Trailer) // announced trailers
 	x.body.body, x.body.trailer, x.body.rc, x.body.limit, x.body.ended = r.Body, &r.Trailer, x.rc, s.bodyWait,
 		r.ContentLength == 0
+	r.Body = &x.body
 	if r.ProtoAtLeast(1, 1) && r.ContentLength != 0 && hasToken(r.Header["Expect"], "100-continue") {
 		x.waits, x.body.leave = true, x.leave
 	}
@@ -116,11 +114,9 @@ func (s *Server) severalTenants(cur *routing) bool {
 
 func (x *exchange) isCall() bool { return x.route.format != wire.Auto }
 
-func newID() string { return rand.Text()[:16] }
-
-// forward sends the request upstream and relays the answer.
+// forward sends the request upstream, by way of the engine, and relays the answer.
 func (x *exchange) forward() {
-	x.memory.tenant = x.tenant
+	x.memory.Tenant = x.tenant
 	x.beginTrace()
 	out := &http.Request{
 		Method:        x.r.Method,
@@ -134,14 +130,15 @@ func (x *exchange) forward() {
 	if x.r.ContentLength != 0 {
 		out.Body = &x.body
 	}
-	if x.isCall() && !x.look(out) || x.route.counts != wire.Auto && !x.lookAtCount(out) {
-		return
-	}
-	if out.Body != nil && out.GetBody == nil {
-		x.rc.EnableFullDuplex() // the provider may answer before it has the whole body
+	x.call = forward.Exchange{
+		ID: x.id, Tenant: x.tenant, Profile: x.route.profile, Format: x.route.format, Counts: x.route.counts,
+		Path: x.route.path, In: x.r, Began: x.began, Memory: x.memory,
 	}
 	defer x.body.release()
-	res, err := send.Do(out, x, x.roundTrip)
+	res, err := x.s.forwarder.Do(&x.call, out, x.roundTrip)
+	if reason := x.call.Passed(); reason != "" {
+		x.s.counters.passedFor(reason).Add(1)
+	}
 	if err != nil {
 		x.failed(err)
 		return
@@ -151,92 +148,6 @@ func (x *exchange) forward() {
 		return
 	}
 	x.relay(res)
-}
-
-// look reads the body of a call and gives it to the engine. It returns false if that ended
-// the request.
-func (x *exchange) look(out *http.Request) bool {
-	x.action = "none"
-	if v := x.r.Header.Get("X-Oriel-Bypass"); v == "1" || strings.EqualFold(v, "true") {
-		x.pass(passedBypass)
-		return true
-	}
-	raw, passed, ok := x.take(out)
-	if passed != "" {
-		x.pass(passed)
-	}
-	if raw == nil || x.s.engine == nil {
-		return ok
-	}
-	var failed bool
-	x.guard, passed, failed = x.s.begin(x.request(x.route.format, raw), x.memory)
-	if passed != "" {
-		x.pass(passed)
-	}
-	if failed {
-		x.action = "error"
-	}
-	if x.guard != nil {
-		if body := x.guard.send(); body != nil {
-			send.ReplaceBody(out, body)
-		}
-	}
-	return true
-}
-
-// take reads the body of a request into memory and gives it to out. raw is nil if the
-// body cannot be inspected; passed is then the reason. ok is false if that ended the
-// request.
-func (x *exchange) take(out *http.Request) (raw []byte, passed string, ok bool) {
-	raw, whole, passed, err := x.buffer()
-	if err != nil {
-		x.failed(err)
-		return nil, "", false
-	}
-	if !whole {
-		if len(raw) > 0 {
-			out.Body = send.Continued(raw, &x.body, &x.body)
-		}
-		return nil, passed, true
-	}
-	// The body is here, so nobody waits for leave to send it.
-	out.Header.Del("Expect")
-	out.Trailer = x.r.Trailer
-	if out.Body != nil {
-		// The transport asks for the body again only if nothing of the request was sent;
-		// outgoingHeader ensures that.
-		length := out.ContentLength
-		send.SetBody(out, raw)
-		out.ContentLength = length // -1 for chunks, which trailers need
-	}
-	return raw, "", true
-}
-
-// request returns the request as the engine gets it.
-func (x *exchange) request(f wire.Format, raw []byte) *call.Request {
-	profile := x.r.Header.Get("X-Oriel-Profile")
-	if profile == "" {
-		profile = x.route.profile
-	}
-	return &call.Request{
-		ID: x.id, Tenant: x.tenant, Profile: profile, Format: f, Path: x.route.path,
-		Header: x.r.Header, Query: x.r.URL.RawQuery, Body: raw, Began: x.began, Memory: x.memory,
-	}
-}
-
-// Again implements send.Call.
-func (x *exchange) Again() bool { return x.guard != nil && x.guard.again() }
-
-// Refused implements send.Call.
-func (x *exchange) Refused(status int, body []byte) []byte { return x.guard.refused(status, body) }
-
-// pass notes that a call passes through unseen.
-func (x *exchange) pass(reason string) {
-	x.passed, x.action = reason, "bypass"
-	x.s.counters.passedFor(reason).Add(1)
-	if x.s.engine != nil && reason != passedBypass {
-		x.s.engine.Unseen(x.id, reason)
-	}
 }
 
 // hopByHop are the headers of a connection, not of a message (RFC 9110, 7.6.1).
@@ -255,7 +166,10 @@ func endToEnd(to, from http.Header) {
 	}
 	for _, v := range from["Connection"] {
 		for name := range strings.SplitSeq(v, ",") {
-			delete(to, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)))
+			// Oriel's own were added after the provider's.
+			if name = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)); !strings.HasPrefix(name, "X-Oriel-") {
+				delete(to, name)
+			}
 		}
 	}
 }
@@ -265,7 +179,7 @@ func (x *exchange) outgoingHeader() http.Header {
 	in := x.r.Header
 	out := make(http.Header, len(in)+2)
 	endToEnd(out, in)
-	dropOwn(out)
+	forward.DropOwn(out)
 	if protocol := upgradeOf(in); protocol != "" {
 		out["Connection"], out["Upgrade"] = []string{"Upgrade"}, []string{protocol}
 	}
@@ -338,6 +252,9 @@ func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 			return nil
 		},
 	}
+	if out.Body != nil && out.GetBody == nil {
+		x.rc.EnableFullDuplex() // the provider may answer before it has the whole body
+	}
 	x.traceSend(out.Header)
 	res, err := x.s.transport.RoundTrip(out.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	x.early.Lock()
@@ -352,9 +269,6 @@ func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 		end(nil)
 		return nil, err
 	}
-	// Only Oriel may set Oriel's headers.
-	dropOwn(res.Header)
-	dropOwn(res.Trailer)
 	x.traceAnswer(res)
 	return res, nil
 }
@@ -372,7 +286,7 @@ func (x *exchange) sendEarly(code int, header http.Header) {
 	h := x.w.Header()
 	clear(h)
 	endToEnd(h, header)
-	dropOwn(h)
+	forward.DropOwn(h)
 	x.w.WriteHeader(code)
 	clear(h)
 	closeIfChunked(x.w, x.r)
@@ -442,9 +356,7 @@ func (x *exchange) refuse(f *refusal) {
 func (x *exchange) answer(f *refusal) {
 	x.status = f.status
 	x.body.Close()
-	if x.guard != nil {
-		x.guard.header(x.w.Header(), 0, nil)
-	}
+	x.call.Header(x.w.Header())
 	refuse(x.w, x.route.form(), f)
 }
 
@@ -455,9 +367,7 @@ func (x *exchange) end() {
 	}
 	x.outcome.Add(1)
 	x.traceEnd()
-	if x.guard != nil {
-		x.guard.finish(x.err, x.rest, x.handed)
-	}
+	x.call.End(x.err)
 	x.logEnd()
 	x.noteUnread()
 	x.memory.LetGo()

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/forward"
 	"github.com/oriel-context/oriel/internal/secret"
 )
 
@@ -96,18 +97,18 @@ func (s *Server) Counters() Counters {
 		PassedBypass: c.passedBypass.Load(), PassedSize: c.passedSize.Load(), PassedMemory: c.passedMemory.Load(),
 		PassedEncoding: c.passedEncoding.Load(),
 		Limited:        c.limited.Load(), EnginePanics: c.enginePanics.Load(), EngineSlow: c.engineSlow.Load(),
-		BufferedBytes: s.budget.heldBytes(), RefusedTokens: c.refusedTokens.all(),
+		BufferedBytes: s.budget.Held(), RefusedTokens: c.refusedTokens.all(),
 		RefusedSignIns: c.refusedSignIns.all(),
 	}
 }
 
 func (c *counters) passedFor(reason string) *atomic.Int64 {
 	switch reason {
-	case passedBypass:
+	case forward.PassedBypass:
 		return &c.passedBypass
-	case passedSize:
+	case forward.PassedSize:
 		return &c.passedSize
-	case passedMemory:
+	case forward.PassedMemory:
 		return &c.passedMemory
 	}
 	return &c.passedEncoding
@@ -142,16 +143,16 @@ func (x *exchange) logEnd() {
 		slog.Int64("in", x.body.read.Load()),
 		slog.Int64("out", x.out),
 		slog.Duration("took", x.s.now().Sub(x.began)))
-	if g := x.guard; g != nil && g.model != "" {
-		attrs = append(attrs, slog.String("model", clip.To(keys.Clean(clip.To(g.model, 8*clip.Text)), clip.Line)))
+	if model := x.call.Model(); model != "" {
+		attrs = append(attrs, slog.String("model", clip.To(keys.Clean(clip.To(model, 8*clip.Text)), clip.Line)))
 	}
 	for _, own := range loggedHeaders {
 		if v := x.w.Header().Get(own.header); v != "" {
 			attrs = append(attrs, slog.String(own.name, clip.To(v, clip.Line)))
 		}
 	}
-	if x.passed != "" {
-		attrs = append(attrs, slog.String("unseen", x.passed))
+	if passed := x.call.Passed(); passed != "" {
+		attrs = append(attrs, slog.String("unseen", passed))
 	}
 	if x.err != nil {
 		text := clip.To(x.err.Error(), 8*clip.Text)

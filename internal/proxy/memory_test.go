@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/forward"
 	"github.com/oriel-context/oriel/internal/proxy"
 )
 
@@ -21,7 +22,7 @@ type watcher struct {
 	unseen []string
 }
 
-func (w *watcher) Unseen(_, reason string) {
+func (w *watcher) Unseen(_, _, reason string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.unseen = append(w.unseen, reason)
@@ -229,8 +230,8 @@ func TestHeldMemoryStaysTaken(t *testing.T) {
 	if !m[1].Take(1 << 20) {
 		t.Error("it was not given back")
 	}
-	(*proxy.Memory)(nil).Hold()
-	if !(*proxy.Memory)(nil).Take(1 << 60) {
+	(*forward.Memory)(nil).Hold()
+	if !(*forward.Memory)(nil).Take(1 << 60) {
 		t.Error("no memory has a limit")
 	}
 }

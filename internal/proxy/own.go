@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/forward"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -76,12 +77,11 @@ func (s *Server) serveOwn(w http.ResponseWriter, r *http.Request, t *route) {
 	// when the server shuts down, and with the token of their reader.
 	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), accessKey{}, a))
 	defer cancel()
-	memory := s.budget.newMemory(body)
-	memory.tenant, memory.own, memory.shared = a.Tenant, true, shared
+	memory := s.budget.NewMemory(body)
+	memory.Tenant, memory.Own, memory.Shared = a.Tenant, true, shared
 	defer memory.LetGo()
-	body.pace(true)
-	memory.arriving(true)
-	defer memory.arriving(false)
+	memory.Arriving(true)
+	defer memory.Arriving(false)
 	ctx = context.WithValue(ctx, memoryKey{}, memory)
 	defer context.AfterFunc(s.ending, cancel)()
 	go s.watchAccess(ctx, cancel, r, t, a)
@@ -117,8 +117,8 @@ type memoryKey struct{}
 
 // MemoryOf returns the memory of a request that Options.Console serves. It is held until the
 // request ends. For any other request it is nil, which has no limit.
-func MemoryOf(ctx context.Context) *Memory {
-	m, _ := ctx.Value(memoryKey{}).(*Memory)
+func MemoryOf(ctx context.Context) *forward.Memory {
+	m, _ := ctx.Value(memoryKey{}).(*forward.Memory)
 	return m
 }
 

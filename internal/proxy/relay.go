@@ -9,14 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
-
-// buffer holds a part of an answer being relayed.
-type buffer [32 << 10]byte
-
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // relay sends the answer to the client, part by part as it arrives.
 func (x *exchange) relay(res *http.Response) {
@@ -51,12 +45,6 @@ func (x *exchange) relayHeader(res *http.Response) {
 			h[name] = nil
 		}
 	}
-	if x.guard != nil && !x.guard.header(h, res.StatusCode, res.Header) {
-		x.action = "error"
-	}
-	if x.action != "" && (x.guard == nil || x.action == "error" || len(h["X-Oriel-Action"]) == 0) {
-		h["X-Oriel-Action"] = []string{x.action}
-	}
 	if len(res.Trailer) > 0 {
 		h["Trailer"] = []string{strings.Join(slices.Sorted(maps.Keys(res.Trailer)), ", ")}
 	}
@@ -67,37 +55,13 @@ func (x *exchange) relayHeader(res *http.Response) {
 	}
 }
 
-// relayBody copies the body. The engine reads one buffer while the next is filled.
+// relayBody sends the parts of the body as they come.
 func (x *exchange) relayBody(res *http.Response) error {
-	current, spare := buffers.Get().(*buffer), (*buffer)(nil)
-	copied := x.guard != nil
-	defer func() {
-		if x.rest != nil {
-			x.handed = current
-			return
-		}
-		buffers.Put(current)
-		x.handed = spare
-	}()
 	for {
-		n, err := res.Body.Read(current[:])
-		if n > 0 {
-			if err := x.send(current[:n], res.ContentLength); err != nil {
+		part, err := x.call.Next()
+		if len(part) > 0 {
+			if err := x.send(part, res.ContentLength); err != nil {
 				return fmt.Errorf("%w: %w", ErrClientLeft, err)
-			}
-			if copied && spare == nil && err == io.EOF {
-				x.rest = current[:n] // it is the whole answer
-				return nil
-			}
-			if copied {
-				if x.guard.write(current[:n]) {
-					if spare == nil {
-						spare = buffers.Get().(*buffer)
-					}
-					current, spare = spare, current
-				} else {
-					copied, spare = false, nil // the engine may still read the spare buffer
-				}
 			}
 		}
 		switch {
@@ -122,7 +86,7 @@ func (x *exchange) send(p []byte, length int64) error {
 		}
 		x.out, x.last = x.out+1, nil
 	}
-	if x.endWait() > 0 && (x.out+int64(len(p)) == length || length < 0 && ends(p)) {
+	if x.call.EndWait() > 0 && (x.out+int64(len(p)) == length || length < 0 && ends(p)) {
 		x.last = []byte{p[len(p)-1]}
 		p = p[:len(p)-1]
 	}
@@ -134,22 +98,13 @@ func (x *exchange) send(p []byte, length int64) error {
 	return x.rc.Flush()
 }
 
-// endWait returns how long the last byte of the answer waits for the engine.
-func (x *exchange) endWait() time.Duration {
-	if x.guard == nil || x.s.engine == nil {
-		return 0
-	}
-	return x.s.engine.EndWait()
-}
-
 // settle ends the engine's call before the client has the last byte of the answer, if the
 // engine wants that: the client's next call may go to another server.
 func (x *exchange) settle() error {
-	wait := x.endWait()
-	if wait == 0 && x.last == nil {
+	if x.call.EndWait() == 0 && x.last == nil {
 		return nil
 	}
-	x.guard.settle(x.rest, x.handed, wait)
+	x.call.Settle()
 	if len(x.last) > 0 {
 		x.rc.SetWriteDeadline(time.Now().Add(x.s.write))
 		n, err := x.w.Write(x.last)
@@ -172,7 +127,6 @@ func ends(p []byte) bool {
 
 // relayTrailer sends the trailers.
 func (x *exchange) relayTrailer(res *http.Response) {
-	dropOwn(res.Trailer) // unannounced trailers
 	if len(res.Trailer) == 0 {
 		return
 	}

@@ -13,21 +13,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oriel-context/oriel/internal/forward"
 	"github.com/oriel-context/oriel/internal/proxy/access"
 )
-
-// ownPrefix is the prefix of Oriel's own headers, which are never forwarded.
-const ownPrefix = "X-Oriel-"
-
-// dropOwn removes Oriel's own headers, including spellings with underscores, which
-// CGI-like servers treat as equal.
-func dropOwn(h http.Header) {
-	for k := range h {
-		if len(k) >= len(ownPrefix) && strings.EqualFold(strings.ReplaceAll(k[:len(ownPrefix)], "_", "-"), ownPrefix) {
-			delete(h, k)
-		}
-	}
-}
 
 // isLoopback reports whether a listen address, host:port, is reachable from this
 // machine only. It looks up names other than localhost.
@@ -241,7 +229,7 @@ func (s *Server) checkForwarded(cur *routing, r *http.Request) *refusal {
 		}
 	}
 	forwarded := maps.Clone(r.Header)
-	dropOwn(forwarded)
+	forward.DropOwn(forwarded)
 	for name, values := range forwarded {
 		if slices.ContainsFunc(values, cur.tokens.within) {
 			return &refusal{http.StatusBadRequest, "token_in_header", fmt.Sprintf(

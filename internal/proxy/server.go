@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/forward"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/proxy/access"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -110,12 +112,11 @@ type Server struct {
 	listenHost string
 
 	forwardedFor                           bool
-	bodyLimit                              int64
 	header, bodyWait, write, idle, closing time.Duration
-	reply, settling, storeWait             time.Duration
+	settling, storeWait                    time.Duration
 
 	stored  *access.Tokens // nil: there are only the tokens of the routing
-	engine  engine         // nil: calls are only relayed
+	engine  forward.Engine // nil: calls are only relayed
 	tracer  Tracer         // nil: calls are not followed
 	console http.Handler
 	version string
@@ -130,10 +131,10 @@ type Server struct {
 	signIns     rates   // by the token that signs in
 	rates       rates   // by tenant
 	counters    counters
-	budget      *budget
+	budget      *forward.Budget
+	forwarder   *forward.Forwarder
 	connections *connections
-	active      tally        // running requests and the engine's calls, which may outlast them
-	behind      atomic.Int64 // abandoned calls and counts that still run
+	active      limit.Running // requests and the engine's calls, which may outlast them
 	upgrades    upgrades
 	unreads     unreads
 
@@ -170,15 +171,13 @@ func checkTokens(byToken map[string]string) error {
 func New(o Options) (*Server, error) {
 	s := &Server{
 		forwardedFor: o.ForwardedFor,
-		bodyLimit:    cmp.Or(o.BodyLimit, 64<<20),
 		connections:  newConnections(mostConnections()),
-		budget:       newBudget(cmp.Or(o.BufferLimit, 512<<20)),
+		budget:       forward.NewBudget(cmp.Or(o.BufferLimit, forward.DefaultBufferLimit)),
 		header:       cmp.Or(o.HeaderTimeout, 10*time.Second),
 		bodyWait:     cmp.Or(o.BodyTimeout, time.Minute),
 		write:        cmp.Or(o.WriteTimeout, 5*time.Minute),
 		idle:         cmp.Or(o.IdleTimeout, 5*time.Minute),
 		closing:      cmp.Or(o.ShutdownTimeout, time.Minute),
-		reply:        cmp.Or(o.ReplyTimeout, 2*time.Second),
 		settling:     time.Second,
 		storeWait:    cmp.Or(o.StoreTimeout, time.Second),
 		tracer:       o.Tracer,
@@ -194,7 +193,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.ending, s.endOwn = context.WithCancel(context.Background())
 	if o.Engine != nil {
-		s.engine = realEngine{call.Of(o.Engine)}
+		s.engine = forward.Of(call.Of(o.Engine))
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -202,6 +201,7 @@ func New(o Options) (*Server, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.setEngine(s.engine, &o)
 	r, err := newRouting(o)
 	if err != nil {
 		return nil, err
@@ -231,6 +231,33 @@ func New(o Options) (*Server, error) {
 	s.listenHost, _, _ = net.SplitHostPort(address)
 	s.transport = newTransport()
 	return s, nil
+}
+
+// setEngine has requests forwarded by way of an engine.
+func (s *Server) setEngine(e forward.Engine, o *Options) {
+	s.engine = e
+	s.forwarder = forward.New(forward.Options{
+		Engine: e, BodyLimit: o.BodyLimit, ReplyWait: cmp.Or(o.ReplyTimeout, 2*time.Second), Running: &s.active,
+		Report: s.engineFailed,
+	})
+}
+
+// engineFailed counts and logs a fault of the engine.
+func (s *Server) engineFailed(f *forward.Fault) {
+	attrs := []any{"id", f.ID, "method", f.Method}
+	if f.Panic != nil {
+		s.counters.enginePanics.Add(1)
+		s.log.Error("the engine panicked; the call continues without it",
+			append(attrs, "panic", fmt.Sprint(f.Panic), "stack", f.Stack)...)
+		return
+	}
+	s.counters.engineSlow.Add(1)
+	if f.Method == "" {
+		s.log.Error("the engine is stuck with too many calls; the call continues without it", "id", f.ID, "most",
+			forward.MaxBehind)
+		return
+	}
+	s.log.Error("the engine is too slow; the call continues without it", append(attrs, "limit", f.Limit)...)
 }
 
 // Loopback reports whether only programs of this machine are served.
@@ -284,7 +311,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) settle() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.settling)
 	defer cancel()
-	return s.active.wait(ctx)
+	return s.active.Wait(ctx)
 }
 
 // shutdown waits for running requests, within the limit.
@@ -292,7 +319,7 @@ func (s *Server) shutdown(srv *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.closing)
 	defer cancel()
 	err := srv.Shutdown(ctx)
-	if err == nil && s.active.wait(ctx) != nil {
+	if err == nil && s.active.Wait(ctx) != nil {
 		s.upgrades.closeAll()
 		err = s.settle()
 	}
@@ -300,47 +327,6 @@ func (s *Server) shutdown(srv *http.Server) error {
 		return fmt.Errorf("answers still running %v after shutdown began were cut off: %w", s.closing, err)
 	}
 	return nil
-}
-
-// tally counts running work and can be waited for.
-type tally struct {
-	mu   sync.Mutex // protects what follows
-	n    int
-	none chan struct{} // closed when n is 0 again; nil if nobody waits
-}
-
-func (t *tally) add() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.n++
-}
-
-func (t *tally) done() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.n--; t.n == 0 && t.none != nil {
-		close(t.none)
-		t.none = nil
-	}
-}
-
-func (t *tally) wait(ctx context.Context) error {
-	t.mu.Lock()
-	if t.n == 0 {
-		t.mu.Unlock()
-		return nil
-	}
-	if t.none == nil {
-		t.none = make(chan struct{})
-	}
-	none := t.none
-	t.mu.Unlock()
-	select {
-	case <-none:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Close ends all requests at once.
@@ -389,8 +375,8 @@ func closeIfChunked(w http.ResponseWriter, r *http.Request) {
 
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.active.add()
-	defer s.active.done()
+	s.active.Add()
+	defer s.active.Done()
 	t := readRoute(r)
 	closeIfChunked(w, r)
 	if t.own {
@@ -475,7 +461,7 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, whole bool)
 	if whole {
 		answer.Unread = s.Unread(timeline.Local)
 	}
-	if s.budget.short() {
+	if s.budget.Short() {
 		answer.Status, answer.Memory = "degraded", "short"
 		bad = errors.Join(bad, errors.New("calls or answers of the last minute were not recorded for want of memory"))
 	}

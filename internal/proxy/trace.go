@@ -84,7 +84,7 @@ func (x *exchange) traceEnd() {
 	if x.trace != nil {
 		defer x.guardTrace()
 		x.trace.End(TraceEnd{Status: x.status, Err: x.err, Action: x.w.Header().Get("X-Oriel-Action"),
-			Recorded: x.guard != nil})
+			Recorded: x.call.Begun()})
 	}
 }
 

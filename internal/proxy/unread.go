@@ -129,9 +129,9 @@ func (x *exchange) whyUnread() string {
 		return unreadRefused
 	case f != nil:
 		return ""
-	case x.passed != "":
-		return "passed: " + x.passed
-	case x.guard != nil && unrecorded(x.w.Header()):
+	case x.call.Passed() != "":
+		return "passed: " + x.call.Passed()
+	case x.call.Begun() && unrecorded(x.w.Header()):
 		return unreadBody
 	case !x.isCall() && x.s.engine != nil && x.r.Method == http.MethodPost && x.route.counts == wire.Auto &&
 		endsUnread(x.route.path):
@@ -155,7 +155,7 @@ func endsUnread(path string) bool {
 // noteUnread counts a request that was not read, and logs the first of its kind.
 func (x *exchange) noteUnread() {
 	why, tenant := x.whyUnread(), cmp.Or(x.tenant, timeline.Local)
-	read := why == "" && x.guard != nil && x.err == nil
+	read := why == "" && x.call.Begun() && x.err == nil
 	if x.noted || why == "" && (!read || x.s.unreads.empty(tenant)) {
 		return
 	}

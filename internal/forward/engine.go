@@ -1,4 +1,4 @@
-package proxy
+package forward
 
 import (
 	"context"
@@ -8,10 +8,10 @@ import (
 	"github.com/oriel-context/oriel/internal/call"
 )
 
-// engine is the part of *call.Engine that the proxy uses; tests replace it. The proxy
+// Engine is the part of *call.Engine that a Forwarder uses; tests replace it. The Forwarder
 // recovers from its panics, and abandons a method that takes longer than BeginWait or
-// Options.ReplyTimeout; the call continues.
-type engine interface {
+// Options.ReplyWait; the call continues.
+type Engine interface {
 	// BeginWait returns the limit for Begin, Count and Refused.
 	BeginWait() time.Duration
 	// EndWait returns how long the end of an answer may wait for End; 0 if it does
@@ -19,20 +19,20 @@ type engine interface {
 	EndWait() time.Duration
 	// Begin is called before a call goes upstream. ctx ends when Begin's time is up and
 	// when Begin returns.
-	Begin(ctx context.Context, r *call.Request) begun
+	Begin(ctx context.Context, r *call.Request) Call
 	// Count returns the body to count instead of the client's, or nil for the client's
 	// own. ctx ends when its time is up.
 	Count(ctx context.Context, r *call.Request) []byte
 	// Unseen is called for a call that passes through without Begin, unless the client
 	// asked for that. It must return quickly.
-	Unseen(id, reason string)
+	Unseen(tenant, id, reason string)
 }
 
-// call is the part of *call.Call that the proxy uses. Its methods are called by one
+// Call is the part of *call.Call that a Forwarder uses. Its methods are called by one
 // goroutine at a time, in this order. The client gets a part of the answer before Write
 // does, and may send its next call while End runs, unless the engine has an EndWait: then
 // it gets the last byte after that.
-type begun interface {
+type Call interface {
 	// Model returns the model that the request names, or "".
 	Model() string
 	// Body returns the body to send upstream, or nil for the client's own.
@@ -50,8 +50,8 @@ type begun interface {
 	// Response is called when the answer begins. h is read-only. It is not called if
 	// there is no answer.
 	Response(status int, h http.Header)
-	// Header adds X-Oriel-* headers to an answer before it is sent, including this
-	// package's own answers. Other names are ignored.
+	// Header adds X-Oriel-* headers to an answer before it is sent, including answers in
+	// place of the provider's. Other names are ignored.
 	Header(h http.Header)
 	// Write receives bytes of the body as relayed, still encoded. p is valid only during
 	// the call.
@@ -62,11 +62,10 @@ type begun interface {
 	End(err error)
 }
 
-// realEngine is the engine of an oriel.Engine.
-type realEngine struct{ *call.Engine }
+// Of returns an engine as a Forwarder uses it.
+func Of(e *call.Engine) Engine { return engineOf{e} }
 
-// Begin implements engine.
-func (e realEngine) Begin(ctx context.Context, r *call.Request) begun { return e.Engine.Begin(ctx, r) }
+type engineOf struct{ *call.Engine }
 
-// Unseen implements engine.
-func (e realEngine) Unseen(id, reason string) { e.Engine.Unseen("", id, reason) }
+// Begin implements Engine.
+func (e engineOf) Begin(ctx context.Context, r *call.Request) Call { return e.Engine.Begin(ctx, r) }

@@ -1,4 +1,4 @@
-package proxy
+package forward
 
 import (
 	"context"
@@ -15,13 +15,36 @@ import (
 // ErrEngine ends a call for which a method of the engine panicked or took too long.
 var ErrEngine = errors.New("the engine failed")
 
+// Fault is a failure of the engine: a panic, a method that took too long, or too many of those
+// at a time. The request continues without the engine.
+type Fault struct {
+	ID, Tenant string
+	// Method names the method. It is empty if the engine was not asked.
+	Method string
+	// Limit is the time that the method had; 0 if it panicked.
+	Limit time.Duration
+	// Panic is the value of a panic, and Stack the goroutine's.
+	Panic any
+	Stack string
+}
+
+// Error says what happened, in one line.
+func (f *Fault) Error() string {
+	switch {
+	case f.Panic != nil:
+		return fmt.Sprintf("the engine panicked in %s: %v", f.Method, f.Panic)
+	case f.Method == "":
+		return fmt.Sprintf("the engine is stuck with %d calls", MaxBehind)
+	}
+	return fmt.Sprintf("the engine took more than %v for %s", f.Limit, f.Method)
+}
+
 // guard runs the methods of one call in its own goroutine, one after another. The
 // request's goroutine waits for a method only if it needs the outcome or has the next
 // job, and never longer than the limit. After that it abandons the call, which ends by
 // itself when the method returns.
 type guard struct {
-	s  *Server
-	id string
+	x *Exchange
 	// begin is the limit for Begin and Refused, limit that for the others.
 	begin, limit time.Duration
 	timer        *time.Timer
@@ -35,7 +58,7 @@ type guard struct {
 
 	// These belong to the guard's goroutine. The request's goroutine may use them once
 	// it has the token of the last job, until it hands over the next.
-	call   begun
+	call   Call
 	model  string // that the request names
 	passed string // why the engine could not see the call
 	failed bool
@@ -44,10 +67,10 @@ type guard struct {
 	behind bool
 }
 
-// maxBehind limits the abandoned calls whose methods still run. Each holds a body in
-// memory and takes time from others; at the limit, calls continue without the engine at
-// once.
-const maxBehind = 32
+// MaxBehind limits the abandoned calls of a Forwarder whose methods still run. Each holds a
+// body in memory and takes time from others; at the limit, calls continue without the engine
+// at once.
+const MaxBehind = 32
 
 // job is one use of a call's methods.
 type job struct {
@@ -57,7 +80,7 @@ type job struct {
 	own    http.Header // the argument of Header
 	again  *[]byte     // the result of Refused
 	p      []byte
-	out    *buffer
+	read   []*buffer // those that are free after the end
 	err    error
 }
 
@@ -71,31 +94,35 @@ const (
 	jobEnd
 )
 
-// begin gives the engine a request whose body may still be encoded. The guard is nil if
-// the engine does not have the call: passed is the reason, and failed reports that the
-// engine failed. m is the memory that holds the body.
-func (s *Server) begin(r *call.Request, m *Memory) (g *guard, passed string, failed bool) {
-	if s.behind.Load() >= maxBehind {
-		s.counters.engineSlow.Add(1)
-		s.log.Error("the engine is stuck with too many calls; the call continues without it", "id", r.ID, "most",
-			maxBehind)
+// ask gives the engine a request whose body may still be encoded, by ask in the goroutine of a
+// new guard. ask returns the call, or nil if there is none; then the guard is nil, too.
+// passed is the reason if the engine could not see the request, and failed reports that the
+// engine failed: then ask may still run.
+func (x *Exchange) ask(method string, r *call.Request,
+	ask func(context.Context, *call.Request) Call) (g *guard, passed string, failed bool) {
+	f := x.f
+	if f.behind.Load() >= MaxBehind {
+		x.fault(&Fault{})
 		return nil, "", true
 	}
-	// Not the request's context: a client that leaves must not interrupt the engine.
-	limit := s.engine.BeginWait()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	g = &guard{s: s, id: r.ID, begin: limit, limit: s.reply, jobs: make(chan job, 2), done: make(chan struct{}, 1),
+	// A client that leaves must not interrupt the engine.
+	begin := f.engine.BeginWait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.In.Context()), begin)
+	g = &guard{x: x, begin: begin, limit: f.replyWait, jobs: make(chan job, 2), done: make(chan struct{}, 1),
 		over: make(chan struct{}), busy: true}
-	s.active.add()
-	m.Hold()
-	go g.run(ctx, cancel, r, m)
+	if g.limit == 0 {
+		g.limit = begin
+	}
+	f.running.Add()
+	x.Memory.Hold()
+	go g.run(ctx, cancel, method, r, ask)
 	select {
 	case <-g.done:
 	case <-ctx.Done():
 		select {
 		case <-g.done: // both ended at once
 		default:
-			g.leave("Begin", g.begin)
+			g.leave(method, g.begin)
 			return nil, "", true
 		}
 	}
@@ -109,16 +136,20 @@ func (s *Server) begin(r *call.Request, m *Memory) (g *guard, passed string, fai
 }
 
 // run is the goroutine of the guard.
-func (g *guard) run(ctx context.Context, cancel context.CancelFunc, r *call.Request, m *Memory) {
+func (g *guard) run(ctx context.Context, cancel context.CancelFunc, method string, r *call.Request,
+	ask func(context.Context, *call.Request) Call) {
 	call.ReserveStack()
-	defer g.s.active.done()
+	defer g.x.f.running.Done()
 	defer close(g.over)
-	defer m.LetGo()
+	defer g.x.Memory.LetGo()
 	defer cancel()
-	g.try("Begin", func() {
-		if g.passed = m.prepare(r, g.s.bodyLimit); g.passed == "" {
-			g.call = g.s.engine.Begin(ctx, r)
-			g.model = g.call.Model()
+	g.try(method, func() {
+		if g.passed = g.x.Memory.prepare(r, g.x.f.bodyLimit); g.passed != "" {
+			return
+		}
+		if c := ask(ctx, r); c != nil {
+			g.call = c
+			g.model = c.Model()
 		}
 	})
 	g.done <- struct{}{}
@@ -132,8 +163,8 @@ func (g *guard) run(ctx context.Context, cancel context.CancelFunc, r *call.Requ
 			if g.failed && j.err == nil {
 				j.err = ErrEngine
 			}
-			if j.out != nil {
-				buffers.Put(j.out)
+			for _, b := range j.read {
+				buffers.Put(b)
 			}
 			g.end(j.err)
 			ended = true
@@ -148,7 +179,7 @@ func (g *guard) run(ctx context.Context, cancel context.CancelFunc, r *call.Requ
 		g.end(ErrEngine)
 	}
 	if g.behind {
-		g.s.behind.Add(-1)
+		g.x.f.behind.Add(-1)
 	}
 }
 
@@ -158,7 +189,7 @@ func (g *guard) end(err error) {
 	}
 }
 
-func (j *job) run(c begun) {
+func (j *job) run(c Call) {
 	switch j.kind {
 	case jobRefused:
 		*j.again = c.Refused(j.status, j.p)
@@ -181,9 +212,7 @@ func (g *guard) try(method string, do func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			g.failed = true
-			g.s.counters.enginePanics.Add(1)
-			g.s.log.Error("the engine panicked; the call continues without it", "id", g.id, "method", method, "panic",
-				fmt.Sprint(p), "stack", string(debug.Stack()))
+			g.x.fault(&Fault{Method: method, Panic: p, Stack: string(debug.Stack())})
 		}
 	}()
 	do()
@@ -254,24 +283,21 @@ func (g *guard) runNow(j *job) (ready bool) {
 // call may still read earlier bytes, and p is free.
 func (g *guard) write(p []byte) bool { return g.give(job{kind: jobWrite, p: p}) }
 
-// finish ends the call without waiting. rest is what was not written of the body. out is
-// the buffer handed over last, if any, or that of rest; it returns to its pool when the call
-// has read it.
-func (g *guard) finish(err error, rest []byte, out *buffer) {
+// finish ends the call without waiting, and reports whether that was still to do. rest is what
+// was not written of the body. read are buffers that are free when the call has read what was
+// written, and rest.
+func (g *guard) finish(err error, rest []byte, read []*buffer) bool {
 	if g.left {
-		return
+		return false
 	}
 	g.left = true
-	g.jobs <- job{kind: jobEnd, err: err, p: rest, out: out}
+	g.jobs <- job{kind: jobEnd, err: err, p: rest, read: read}
 	close(g.jobs)
+	return true
 }
 
-// settle ends the call and waits for that, at most limit.
-func (g *guard) settle(rest []byte, out *buffer, limit time.Duration) {
-	if g.left {
-		return
-	}
-	g.finish(nil, rest, out)
+// await waits for the end of the call after finish, at most limit.
+func (g *guard) await(limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -320,8 +346,7 @@ func (g *guard) wait(limit time.Duration) bool {
 // leave abandons the call.
 func (g *guard) leave(method string, limit time.Duration) {
 	g.left, g.behind = true, true
-	g.s.behind.Add(1)
+	g.x.f.behind.Add(1)
 	close(g.jobs)
-	g.s.counters.engineSlow.Add(1)
-	g.s.log.Error("the engine is too slow; the call continues without it", "id", g.id, "method", method, "limit", limit)
+	g.x.fault(&Fault{Method: method, Limit: limit})
 }
