@@ -37,6 +37,12 @@ func replied(m *chat.Message) bool {
 // requests are those by which an agent would have come to a history, the whole last,
 // and what the model answered to each.
 func requests(t tester, f wire.Format, whole []byte) (bodies [][]byte, replies [][][]byte) {
+	return requestsThat(t, f, whole, func(body []byte) bool { return len(judge(f, body)) == 0 })
+}
+
+// requestsThat returns the calls of a history whose bodies are as ok says.
+func requestsThat(t tester, f wire.Format, whole []byte, ok func([]byte) bool) (bodies [][]byte,
+	replies [][][]byte) {
 	b, err := wire.Read(whole, f, wire.Limits{})
 	if err != nil { // a list that is given twice, which every provider reads in its own way
 		return nil, nil
@@ -49,7 +55,7 @@ func requests(t tester, f wire.Format, whole []byte) (bodies [][]byte, replies [
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(judge(f, data)) > 0 {
+		if !ok(data) {
 			continue
 		}
 		var reply [][]byte
