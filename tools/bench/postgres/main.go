@@ -41,7 +41,8 @@ func main() {
 	rounds := flag.Int("rounds", 3, "rounds for each contender")
 	calls := flag.Int("calls", 200, "calls in a round")
 	large := flag.Int("large", 1_000_000, "messages of the large history; 10,000,000 take 10 GB")
-	only := flag.String("only", "", "calls, writers or sizes; empty: all")
+	decisions := flag.Int("decisions", 60, "decisions by each mechanism")
+	only := flag.String("only", "", "calls, decide, writers or sizes; empty: all")
 	set := flag.String("set", "jit=off", "a further setting of the server")
 	flag.Parse()
 	server, err := pgtest.New("fsync=on", "full_page_writes=on", "shared_buffers=256MB", "max_wal_size=256MB", *set)
@@ -54,6 +55,7 @@ func main() {
 		run  func()
 	}{
 		{"calls", func() { b.calls(*calls, *rounds) }},
+		{"decide", func() { b.decisions(*decisions) }},
 		{"writers", func() { b.writers(*count, *rounds) }},
 		{"sizes", func() { b.sizes([]int{100, *large / 10, *large}, *calls) }},
 	} {

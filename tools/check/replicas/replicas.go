@@ -97,7 +97,7 @@ type trial struct {
 	upstream string
 	database *pgtest.Server // the primary
 	standby  *pgtest.Server // nil without -failover
-	relays   []*relay       // between replicas and databases, with -slow
+	relays   []*kit.Relay   // between replicas and databases, with -slow
 	one      *replica
 	many     []*replica
 
