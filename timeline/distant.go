@@ -25,7 +25,7 @@ type Distant interface {
 const MaxEnding = 64
 
 // GatheredKinds are the kinds of the records in Gathered.
-var GatheredKinds = []string{"thread", KindPin, KindHold, KindPlan, KindSize, KindProposal, KindQuiet, "summary"}
+var GatheredKinds = []string{"thread", KindPin, KindHold, KindPlan, KindSize, KindDecision, "summary"}
 
 // Wanted says how much Distant.Gather reads. The zero value leaves out the messages only.
 type Wanted struct {

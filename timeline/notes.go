@@ -22,10 +22,8 @@ const (
 	KindPrivate = "private"
 	// KindTitle is the title that an imported file gives a conversation.
 	KindTitle = "title"
-	// KindProposal has a plan that is not stored yet, for other processes.
-	KindProposal = "number"
-	// KindQuiet notes that nothing is recalled for a request that is not stored yet.
-	KindQuiet = "quiet"
+	// KindDecision is a Decision.
+	KindDecision = "decision"
 )
 
 // Notes reads the notes of a conversation. A conversation that does not exist has none.

@@ -14,61 +14,49 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// agree makes a decision that of all processes, by compare and set: the store keeps a proposal
-// of a new plan, unless another process has made a plan since this one read the plans of the
-// conversation. The other plan is in the
-// index then, if it applies to this request too. If the store cannot answer in time, or does
-// not have the conversation yet, this process decides alone.
+// agree makes a decision that of all processes; see timeline.Decide. If another process was
+// first, what that has decided is in the index then, if it applies to this request too. If the
+// store cannot answer in time, or does not have the conversation yet, this process decides
+// alone.
 func (c *Call) agree(ctx context.Context, d view.Decision) view.Verdict {
 	if s := c.engine.Spool(); s.Calls > s.Newer || c.engine.overLimit(c.request.Tenant) {
 		return view.Agreed // the store accepts no calls
 	}
-	p := plan.Proposal{Now: c.engine.o.Now()}
-	if d.Cut == nil || d.Recalled {
-		p.Quiet = c.quietKey()
-	}
+	quiet := c.quietKey()
+	own := timeline.Decision{Conversation: c.thread.Conversation, Key: quiet, Plans: plan.Most, Now: c.engine.o.Now()}
 	if d.Cut != nil {
 		var err error
-		p.ID = d.Cut.ID
-		if p.Data, p.Raw, err = d.Cut.ToPropose(c.thread.Path); err != nil {
+		own.Key = d.Cut.ID
+		if own.Data, err = d.Cut.ToDecide(c.thread.Path); err != nil {
 			return view.Agreed // it covers what this client no longer sends
 		}
 	}
 	ctx, done := c.agreeing(ctx)
 	defer done()
-	seen := map[string]bool{} // plans of others that do not apply
 	for {
-		known := c.engine.index.KnownPlans(c.thread)
+		known := append(c.engine.index.KnownPlans(c.thread), c.met...)
 		if !slices.Equal(c.engine.index.PlansAt(c.thread), d.Before) {
 			return view.Beaten // by another call of this process
 		}
-		notes, p := c.notes(), p
-		p.Known = func(id string) bool { return seen[id] || known(id) }
-		_, err := limit.Do(ctx, &c.engine.reads, func(ctx context.Context) (any, error) {
-			return nil, plan.Propose(ctx, notes, p)
+		if d.Recalled {
+			known = slices.DeleteFunc(known, func(key string) bool { return key == quiet })
+		}
+		own, store := own, c.engine.o.Store
+		own.Known = known
+		others, err := limit.Do(ctx, &c.engine.reads, func(ctx context.Context) ([]timeline.Record, error) {
+			return timeline.Decide(ctx, store, c.request.Tenant, own)
 		})
-		if others := (*plan.OthersError)(nil); errors.As(err, &others) {
-			var read []string
-			if read, err = c.takeOthers(ctx, others, p.Known); err == nil {
-				if !slices.Equal(c.engine.index.PlansAt(c.thread), d.Before) {
-					return view.Beaten
-				}
-				for _, id := range read {
-					seen[id] = true
-				}
+		if len(others) > 0 {
+			if d.Recalled && slices.ContainsFunc(others, func(r timeline.Record) bool { return r.Key == quiet }) {
+				return view.Quiet
+			}
+			if err = c.takeOthers(ctx, others); err == nil {
 				continue
 			}
+		} else if !errors.Is(err, timeline.ErrNoConversation) {
+			c.decided = append(c.decided, plan.DecisionKey(own.Key)) // also after an error: the store may have it
 		}
-		if p.ID == "" {
-			c.quiet = p.Quiet // also after an error: the store may have it
-		}
-		switch {
-		case errors.Is(err, plan.ErrQuiet):
-			return view.Quiet
-		case err == nil && p.ID == "":
-		case err == nil:
-			c.proposed = append(c.proposed, p.ID)
-		case !errors.Is(err, timeline.ErrNoConversation) && c.engine.worthTelling(c.began):
+		if err != nil && !errors.Is(err, timeline.ErrNoConversation) && c.engine.worthTelling(c.began) {
 			c.engine.report(event.OpenStore, c.request, c.thread.Conversation,
 				fmt.Errorf("share what is sent with other servers: %w; they may decide otherwise", err))
 		}
@@ -87,71 +75,46 @@ func (c *Call) agreeing(ctx context.Context) (agrees context.Context, done func(
 	}
 }
 
-// notes returns the notes of the conversation of the call, for the view that is made now.
-func (c *Call) notes() timeline.Notes {
-	return timeline.Notes{Store: c.stored, Tenant: c.request.Tenant, Conversation: c.thread.Conversation}
-}
-
-// quietKey returns the name of the request in notes of the kind timeline.KindQuiet: all its
+// quietKey returns the key of the decision that nothing is recalled for a request: of all its
 // messages and who is asked.
 func (c *Call) quietKey() string {
 	path, _ := c.thread.Path(c.thread.Depth())
-	return timeline.HashOf(append(path[:], c.thread.Audience...)).String()
+	return "quiet-" + timeline.HashOf(append(path[:], c.thread.Audience...)).String()
 }
 
-// takeOthers reads the plans that other processes have made, and adds those to the index that
-// apply to this request. ids are those that it has read.
-func (c *Call) takeOthers(ctx context.Context, others *plan.OthersError,
-	known func(id string) bool) (ids []string, err error) {
-	th, stored := c.thread, c.stored
-	if len(others.Stored) > 0 {
+// takeOthers adds the plans of other processes to the index that apply to this request.
+func (c *Call) takeOthers(ctx context.Context, others []timeline.Record) error {
+	th := c.thread
+	notes := timeline.Notes{Store: c.engine.o.Store, Tenant: c.request.Tenant, Conversation: th.Conversation}
+	known := c.engine.index.KnownPlans(th)
+	plans, err := plan.ReadDecisions(ctx, notes, others, th.Path, known)
+	if err != nil && !errors.Is(err, plan.ErrNewer) { // pinned reports that one
+		return err
+	}
+	c.engine.index.TakePlans(th, plans)
+	if slices.ContainsFunc(others, func(r timeline.Record) bool { return r.Kind == timeline.KindPlan }) {
+		c.stored = c.engine.index.Snapshot(th)
+		stored := c.stored
 		_, err := limit.Do(ctx, &c.engine.reads, func(ctx context.Context) (any, error) {
 			return nil, c.engine.index.Refresh(ctx, stored, th)
 		})
-		if err != nil && !errors.Is(err, plan.ErrNewer) { // pinned reports that one
-			return nil, err
+		if err != nil && !errors.Is(err, plan.ErrNewer) {
+			return err
 		}
-		ids = slices.Clone(others.Stored)
 	}
-	if len(others.Proposed) == 0 {
-		return ids, nil
+	for i := range others {
+		c.met = append(c.met, plan.IDOf(others[i].Key))
 	}
-	type proposed struct {
-		plans []*plan.Plan
-		ids   []string
-	}
-	notes := c.notes()
-	found, err := limit.Do(ctx, &c.engine.reads, func(ctx context.Context) (p proposed, err error) {
-		p.plans, p.ids, err = plan.ReadProposed(ctx, notes, th.Path, known)
-		if errors.Is(err, plan.ErrNewer) {
-			err = nil // pinned reports it
-		}
-		return p, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	c.engine.index.TakePlans(th, found.plans)
-	return append(ids, found.ids...), nil
+	return nil
 }
 
-// withdraw removes what this call has noted for other processes about plans that are never
-// stored.
-func (c *Call) withdraw(cuts []*plan.Plan) {
-	var drop []timeline.Key
-	for _, cut := range cuts {
-		if slices.Contains(c.proposed, cut.ID) {
-			drop = append(drop, plan.ProposalKey(cut.ID))
-		}
-	}
-	if c.quiet != "" {
-		drop = append(drop, timeline.Key{Kind: timeline.KindQuiet, Key: c.quiet})
-	}
-	if len(drop) == 0 {
+// leaveNothing deletes the decisions of a call that leaves no record.
+func (c *Call) leaveNothing() {
+	if len(c.decided) == 0 {
 		return
 	}
-	r, tenant, conversation := c.engine, c.request.Tenant, c.thread.Conversation
-	_ = r.queue.add(queueKey(tenant, conversation), 0, func() { // without space in the queue they stay
+	r, tenant, conversation, drop := c.engine, c.request.Tenant, c.thread.Conversation, c.decided
+	_ = r.queue.add(queueKey(tenant, conversation), 0, func() { // without space in the queue they stay for a while
 		ctx, cancel := context.WithTimeout(context.Background(), r.o.Waits.Spool)
 		defer cancel()
 		found, err := r.o.Store.Conversation(ctx, tenant, conversation)
@@ -160,7 +123,7 @@ func (c *Call) withdraw(cuts []*plan.Plan) {
 				ExpectCreated: found.Created, Stay: true, Drop: drop, Now: r.o.Now()})
 		}
 		if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
-			r.report(event.OpenStore, c.request, conversation, fmt.Errorf("withdraw plans: %w", err))
+			r.report(event.OpenStore, c.request, conversation, fmt.Errorf("delete what was decided: %w", err))
 		}
 	})
 }

@@ -26,8 +26,23 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
+// decisions returns the keys of the decisions that a store has of "talk".
+func decisions(t *testing.T, store timeline.Store) []string {
+	t.Helper()
+	keys, err := store.RecordKeys(ctx, timeline.Local, "talk", timeline.KindDecision)
+	if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// decides reports whether a change writes a decision.
+func decides(c *timeline.Change) bool {
+	return slices.ContainsFunc(c.Put, func(r timeline.Record) bool { return r.Kind == timeline.KindDecision })
+}
+
 // meeting is a store through which all engines wait for one another before they first
-// reserve a plan.
+// decide.
 type meeting struct {
 	timeline.Store
 	all  *sync.WaitGroup
@@ -35,7 +50,7 @@ type meeting struct {
 }
 
 func (m *meeting) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
-	if slices.ContainsFunc(c.Put, func(r timeline.Record) bool { return r.Kind == timeline.KindProposal }) {
+	if decides(&c) {
 		m.once.Do(func() {
 			m.all.Done()
 			m.all.Wait()
@@ -142,8 +157,8 @@ func TestEnginesAskedInTheSameMomentUseOnePlan(t *testing.T) {
 	if plans, err := plan.List(ctx, notes, nil); err != nil || len(plans) != 1 || plans[0].ID != calls[0].plan {
 		t.Errorf("stored plans %v, %v instead of %s", names(plans), err, calls[0].plan)
 	}
-	if left, err := plan.Proposed(ctx, notes, nil); err != nil || len(left) > 0 {
-		t.Errorf("proposals %v are left: %v", names(left), err)
+	if left := decisions(t, store); len(left) > 0 {
+		t.Errorf("decisions %q are left", left)
 	}
 }
 
@@ -171,27 +186,25 @@ func TestAPlanIsUsedElsewhereBeforeItsCallEnds(t *testing.T) {
 	first.end(http.StatusOK)
 }
 
-// A plan of a call that is not stored, because its key was refused, is withdrawn.
-func TestAPlanOfACallWithoutAKeyIsWithdrawn(t *testing.T) {
+// A call whose key was refused leaves nothing in the store, its plan included.
+func TestACallWithoutAKeyLeavesNoPlan(t *testing.T) {
 	store, engines := share(t, 1)
 	begun := ask(engines[0], "call", talk(18, "A question.", 500))
-	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
-	if proposed, err := plan.Proposed(ctx, notes, nil); err != nil || len(proposed) != 1 ||
-		proposed[0].ID != begun.plan || len(proposed[0].Contents) == 0 {
-		t.Errorf("proposed are %v, %v instead of %q", names(proposed), err, begun.plan)
+	if decided := decisions(t, store); !slices.Equal(decided, []string{begun.plan}) {
+		t.Errorf("decided are %q instead of %q", decided, begun.plan)
 	}
 	begun.end(http.StatusUnauthorized)
 	must(engines[0].Close(ctx))
-	if left, err := plan.Proposed(ctx, notes, nil); err != nil || len(left) > 0 {
-		t.Errorf("proposals %v are left: %v", names(left), err)
+	if left := decisions(t, store); len(left) > 0 {
+		t.Errorf("decisions %q are left", left)
 	}
 }
 
-// hung is a store that does not answer when a plan is proposed.
+// hung is a store that does not answer when something is decided.
 type hung struct{ timeline.Store }
 
 func (h *hung) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
-	if slices.ContainsFunc(c.Put, func(r timeline.Record) bool { return r.Kind == timeline.KindProposal }) {
+	if decides(&c) {
 		<-ctx.Done()
 		return timeline.Applied{}, ctx.Err()
 	}
@@ -250,9 +263,7 @@ func TestEnginesThatFindDifferentThingsSendTheSameBytes(t *testing.T) {
 		}
 		a.end(http.StatusOK)
 		b.end(http.StatusOK)
-		if left, err := store.RecordKeys(ctx, timeline.Local, "talk", timeline.KindQuiet); err != nil || len(left) > 0 {
-			t.Errorf("notes %q are left: %v", left, err)
-		}
+		await(t, "the calls", func() bool { return len(decisions(t, store)) == 0 })
 	}
 }
 
@@ -289,14 +300,13 @@ func TestACallBeatenInItsOwnProcessSharesNoPlan(t *testing.T) {
 	if first.plan == "" || first.plan != second.plan {
 		t.Errorf("the calls are sent by plans %q and %q", first.plan, second.plan)
 	}
-	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
-	if shared, err := plan.Proposed(ctx, notes, nil); err != nil || len(shared) != 1 || shared[0].ID != second.plan {
-		t.Errorf("shared are %v, %v instead of %q", names(shared), err, second.plan)
+	if shared := decisions(t, store); !slices.Equal(shared, []string{second.plan}) {
+		t.Errorf("shared are %q instead of %q", shared, second.plan)
 	}
 	first.end(http.StatusOK)
 	second.end(http.StatusOK)
-	if left, err := plan.Proposed(ctx, notes, nil); err != nil || len(left) > 0 {
-		t.Errorf("proposals %v are left: %v", names(left), err)
+	if left := decisions(t, store); len(left) > 0 {
+		t.Errorf("decisions %q are left", left)
 	}
 }
 
@@ -316,20 +326,20 @@ func TestACallWaitsOnceForTheNumbersOfItsPlans(t *testing.T) {
 	})
 }
 
-// unsure is a store whose answer is lost when a process notes that nothing is recalled.
+// unsure is a store whose answer is lost when a process decides.
 type unsure struct{ timeline.Store }
 
 func (u *unsure) Apply(ctx context.Context, tenant string, c timeline.Change) (timeline.Applied, error) {
 	done, err := u.Store.Apply(ctx, tenant, c)
-	if slices.ContainsFunc(c.Put, func(r timeline.Record) bool { return r.Kind == timeline.KindQuiet }) {
+	if decides(&c) {
 		err = io.ErrUnexpectedEOF
 	}
 	return done, err
 }
 
-// A note that nothing is recalled leaves with its call, also if it is not known whether the
+// A decision that nothing is recalled leaves with its call, also if it is not known whether the
 // store has it.
-func TestANoteWhoseAnswerWasLostIsDropped(t *testing.T) {
+func TestADecisionWhoseAnswerWasLostIsDropped(t *testing.T) {
 	store := memory.New()
 	library := recall.NewLibrary(store, recall.LibraryOptions{})
 	defer library.Close()
@@ -338,20 +348,14 @@ func TestANoteWhoseAnswerWasLostIsDropped(t *testing.T) {
 			Waits: call.Waits{Store: time.Minute, Brief: time.Minute, Shared: time.Minute}}})
 	defer func() { must(e.Close(ctx)) }()
 	list := talk(20, "What was the number of the zebra badge?", 0)
-	noted := func() int {
-		keys, err := store.RecordKeys(ctx, timeline.Local, "talk", timeline.KindQuiet)
-		if err != nil && !errors.Is(err, timeline.ErrNoConversation) {
-			t.Fatal(err)
-		}
-		return len(keys)
-	}
+	noted := func() int { return len(decisions(t, store)) }
 	most := 0
 	for i := range 21 {
 		a := ask(e, fmt.Sprint("call", i), list[:2*i+1])
 		most = max(most, noted())
 		a.end(http.StatusOK)
 	}
-	if left := noted(); most != 1 || left > 0 {
-		t.Errorf("%d notes at most, and %d are left", most, left)
+	if left := noted(); most == 0 || left > 0 {
+		t.Errorf("%d decisions at most, and %d are left", most, left)
 	}
 }

@@ -55,15 +55,16 @@ type Call struct {
 	// if the provider accepts that. Both may be 0.
 	most, teaches int
 	gaveUp        bool // the cuts made after a refusal are forgotten
-	// proposed are the ids of the plans that other processes may use before they are stored.
-	proposed []string
+	// decided are the decisions that this call has made known to other processes, and met those
+	// of others, and plans, that it has read.
+	decided []timeline.Key
+	met     []string
 	// agreeLeft is what is left of Waits.Agree for this view.
 	agreeLeft time.Duration
-	quiet     string // the key of its note that nothing is recalled; empty for none
-	named     bool   // the provider told the figure
-	replied   bool   // it is one for the reply, too: the prompt alone was within it
-	firm      int    // cuts that were made before the first refusal
-	unbound   bool   // the provider refused thinking where it stood
+	named     bool // the provider told the figure
+	replied   bool // it is one for the reply, too: the prompt alone was within it
+	firm      int  // cuts that were made before the first refusal
+	unbound   bool // the provider refused thinking where it stood
 
 	counted chan struct{}   // closed when tokens is there
 	written chan struct{}   // closed when the call is stored, or never will be

@@ -64,7 +64,6 @@ func (c *Call) fallback(ctx context.Context) {
 		shown = c.tuning.fitted(ctx, in)
 	}
 	c.sendUnremembered(shown)
-	c.showBy()
 }
 
 // byCurrentPlan returns the view by the current plan; nil if there is none that fits.

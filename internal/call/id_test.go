@@ -110,8 +110,8 @@ func TestTwoServersNeverTellOneIDForTwoPlans(t *testing.T) {
 			t.Errorf("call %s told plan %q, stored are %v", key, id, names(plans))
 		}
 	}
-	if left, err := store.RecordKeys(ctx, timeline.Local, "talk", timeline.KindProposal); err != nil || len(left) > 0 {
-		t.Errorf("proposals %q are left: %v", left, err)
+	if left := decisions(t, store); len(left) > 0 {
+		t.Errorf("decisions %q are left", left)
 	}
 }
 

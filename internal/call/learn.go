@@ -43,7 +43,6 @@ func (c *Call) giveUp() {
 		c.engine.index.RemovePlan(c.thread, cut.ID)
 		c.engine.lastUsed.forget(cut)
 	}
-	c.withdraw(c.fresh[c.firm:])
 	c.fresh, c.gaveUp = c.fresh[:c.firm], true
 }
 

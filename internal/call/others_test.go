@@ -14,7 +14,6 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -49,38 +48,17 @@ func takenPlan(t *testing.T) (store timeline.Store, other *call.Engine, first, t
 	return shared, other, first, taken
 }
 
-// awaitWithdrawal waits until no plan is proposed.
-func awaitWithdrawal(t *testing.T, store timeline.Store) {
-	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
-	await(t, "the withdrawal", func() bool {
-		left, err := plan.Proposed(ctx, notes, nil)
-		must(err)
-		return len(left) == 0
-	})
-}
-
-// A plan that an engine has taken from another one is no longer used when that one has
-// withdrawn it.
-func TestAWithdrawnPlanIsNotUsedElsewhere(t *testing.T) {
-	store, other, first, taken := takenPlan(t)
-	taken.end(http.StatusUnauthorized)
-	first.end(http.StatusUnauthorized)
-	awaitWithdrawal(t, store)
-	small := ask(other, "small", talk(18, "A small one.", 1))
-	if small.plan != "" {
-		t.Errorf("a request that fits is sent by plan %q", small.plan)
-	}
-	small.end(http.StatusOK)
-}
-
 // A call that is sent by a plan of another engine is stored with the plan whose id its
-// client was told, also if the other engine withdraws the plan meanwhile.
-func TestAWithdrawnPlanStaysForTheCallThatIsSentByIt(t *testing.T) {
+// client was told, though the call that made it is never stored.
+func TestAPlanOfACallThatIsNotStoredStaysForOthers(t *testing.T) {
 	store, other, first, taken := takenPlan(t)
 	first.end(http.StatusUnauthorized)
-	awaitWithdrawal(t, store)
-	small := ask(other, "small", talk(18, "A small one.", 1)) // reads what was withdrawn
+	await(t, "the end of the call", func() bool { return len(decisions(t, store)) == 0 })
+	small := ask(other, "small", talk(18, "A small one.", 1))
 	small.end(http.StatusUnauthorized)
+	if small.plan != first.plan {
+		t.Errorf("the plans are %q and %q", first.plan, small.plan)
+	}
 	taken.end(http.StatusOK)
 	must(other.Wait(ctx))
 	keys, err := store.RecordKeys(ctx, timeline.Local, "talk", timeline.KindPlan)
@@ -134,11 +112,11 @@ func makeNewer(t *testing.T, store timeline.Store, r timeline.Record) {
 	must(err)
 }
 
-// A plan that a newer version has proposed is passed over, and an event reports it.
+// A plan that a newer version has decided on is passed over, and an event reports it.
 func TestAPlanOfANewerVersionIsPassedOver(t *testing.T) {
 	store, engines := share(t, 1)
 	first := ask(engines[0], "first", talk(18, "A question.", 500))
-	records, err := store.Records(ctx, timeline.Local, "talk", timeline.KindProposal, "")
+	records, err := store.Records(ctx, timeline.Local, "talk", timeline.KindDecision, "")
 	must(err)
 	makeNewer(t, store, records[0])
 	var mu sync.Mutex
@@ -237,9 +215,6 @@ func TestAStoredPlanOfANewerVersionHidesNothingElse(t *testing.T) {
 	must(third.Wait(ctx))
 	counted.number.Add(1)
 	small := ask(other, "small", talk(18, "A small one.", 1))
-	if small.plan != "" {
-		t.Errorf("a request that fits is sent by plan %q, which was withdrawn", small.plan)
-	}
 	small.end(http.StatusUnauthorized)
 	before := counted.pins.Load()
 	again := ask(other, "again", talk(18, "A small one.", 1))

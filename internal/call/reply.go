@@ -149,7 +149,7 @@ func (c *Call) end(err error) {
 	identities := c.engine.index.Done(c.thread, messages, id)
 	if c.status == http.StatusUnauthorized || c.status == http.StatusForbidden {
 		// A client without a key, such as a page in the user's browser, leaves no record.
-		c.withdraw(c.fresh)
+		c.leaveNothing()
 		c.engine.index.Stored(c.thread, false)
 		c.engine.counters.Refused.Add(1)
 		return

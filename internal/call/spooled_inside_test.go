@@ -10,7 +10,7 @@ import (
 
 // What a call no longer needs is dropped also if the call comes from a spool.
 func TestASpooledCallDropsItsNotes(t *testing.T) {
-	drop := []timeline.Key{{Kind: timeline.KindQuiet, Key: "request"}}
+	drop := []timeline.Key{{Kind: timeline.KindDecision, Key: "request"}}
 	w := &write{id: "call", change: timeline.Change{Drop: drop},
 		plans: func(*timeline.Appended) ([]plan.Stored, error) { return nil, nil }}
 	e, err := w.spooled()

@@ -90,8 +90,8 @@ func (c *Call) pinned(ctx context.Context) (pins []int, news []string, err error
 		return r.refreshNotes(ctx, store, t, read, was)
 	})
 	r.noteStore(err)
-	if err == nil && len(now.proposed) > 0 {
-		r.index.TakePlans(t, now.proposed)
+	if err == nil && len(now.decided) > 0 {
+		r.index.TakePlans(t, now.decided)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -114,9 +114,9 @@ type freshNotes struct {
 	changed int64
 	fresh   bool // notes were read
 	notes   viewNotes
-	// proposed are plans of others that are not stored yet.
-	proposed []*plan.Plan
-	failed   error // of reading the plans of others
+	// decided are plans of others that are not stored yet.
+	decided []*plan.Plan
+	failed  error // of reading the plans of others
 }
 
 // refreshNotes reads the notes of a conversation, unless read is set and nothing has
@@ -142,12 +142,8 @@ func (r *Engine) refreshNotes(ctx context.Context, store timeline.Store, t *thre
 			newer, now.failed = now.failed, nil
 		}
 	}
-	if r.o.Shared && read && now.failed == nil {
-		now.failed = r.followOthers(ctx, store, t)
-	}
 	if r.o.Shared && t.Kind != thread.New && now.failed == nil {
-		notes := timeline.Notes{Store: store, Tenant: t.Tenant, Conversation: t.Conversation}
-		now.proposed, _, now.failed = plan.ReadProposed(ctx, notes, t.Path, r.index.KnownPlans(t))
+		now.decided, now.failed = r.followOthers(ctx, store, t)
 	}
 	if now.failed == nil {
 		now.failed = newer
@@ -156,23 +152,21 @@ func (r *Engine) refreshNotes(ctx context.Context, store timeline.Store, t *thre
 	return now, nil
 }
 
-// followOthers forgets the plans that other processes have withdrawn, and reads the summaries
-// that they have written since.
-func (r *Engine) followOthers(ctx context.Context, store timeline.Store, t *thread.Thread) error {
+// followOthers returns the plans of other processes that are not stored yet, and reads the
+// summaries that they have written since.
+func (r *Engine) followOthers(ctx context.Context, store timeline.Store, t *thread.Thread) ([]*plan.Plan, error) {
 	notes := timeline.Notes{Store: store, Tenant: t.Tenant, Conversation: t.Conversation}
-	keys, err := store.RecordKeys(ctx, t.Tenant, t.Conversation, timeline.KindProposal)
+	decisions, err := store.Records(ctx, t.Tenant, t.Conversation, timeline.KindDecision, "")
 	if errors.Is(err, timeline.ErrNoConversation) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	proposed := make([]string, len(keys))
-	for i, key := range keys {
-		proposed[i] = plan.IDOf(key)
+	if err := plan.ReadSummaries(ctx, notes, r.index.Plans(t)); err != nil {
+		return nil, err
 	}
-	r.index.DropWithdrawn(t, proposed)
-	return plan.ReadSummaries(ctx, notes, r.index.Plans(t))
+	return plan.ReadDecisions(ctx, notes, decisions, t.Path, r.index.KnownPlans(t))
 }
 
 // worthTelling reports whether a problem of the store should be reported again: at most

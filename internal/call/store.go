@@ -96,9 +96,7 @@ func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Has
 	if c.thread.Kind == thread.New || c.thread.Kind == thread.Compacted {
 		w.change.Project = c.project()
 	}
-	if c.quiet != "" {
-		w.change.Drop = []timeline.Key{{Kind: timeline.KindQuiet, Key: c.quiet}}
-	}
+	w.change.Drop = c.decided
 	who, unstored := c.thread.Record()
 	if unstored {
 		w.change.Put = append(w.change.Put, who)

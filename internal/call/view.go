@@ -66,7 +66,6 @@ func (c *Call) show(ctx, reads context.Context) error {
 		return err
 	}
 	c.shown, c.fellBack = shown, false
-	c.showBy()
 	if s := c.engine.o.Stages; s != nil && shown.RecallTook > 0 {
 		s(Stage{Call: c.request.ID, Name: StageRecall, Began: shown.RecallBegan, Took: shown.RecallTook})
 	}
@@ -81,16 +80,6 @@ func (c *Call) show(ctx, reads context.Context) error {
 		c.engine.report(event.OpenRecall, c.request, c.thread.Conversation, shown.Failed)
 	}
 	return nil
-}
-
-// showBy makes the index keep the plan by which the call is shown until the call is stored:
-// the client is told its id.
-func (c *Call) showBy() {
-	name := ""
-	if c.shown != nil && c.shown.Cut != nil {
-		name = c.shown.Cut.ID
-	}
-	c.engine.index.ShowBy(c.thread, name)
 }
 
 // prepare makes recall read and embed, in the background, a conversation of which something

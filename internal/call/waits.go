@@ -19,8 +19,8 @@ import (
 //	wait     default   for
 //	Store    10 s      the store: all that one call reads of it, the conversation and
 //	                   its notes, plans and size
-//	Agree    1 s       the store, where other processes serve calls of it, for them to use
-//	                   the same new plans; within Store
+//	Agree    1 s       the store, where other processes serve calls of it, for all to send what
+//	                   one of them has decided; within Store
 //	Brief    50 ms     the store, from its first timeout until it answers again: all that
 //	                   a call reads within that time, or a question that is asked each
 //	                   second within 200 ms; also for a call that is sent whole; the

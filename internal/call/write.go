@@ -78,7 +78,7 @@ func (w *write) appendTo(ctx context.Context, log *timeline.Log) error {
 				return change, err
 			}
 			for i := range plans {
-				change.Drop = append(change.Drop, plan.ProposalKey(plans[i].ID))
+				change.Drop = append(change.Drop, plan.DecisionKey(plans[i].ID))
 			}
 			change.Put, change.Contents, err = w.records(at, plans)
 			return change, err

@@ -102,16 +102,21 @@ func (r *reader) read(ctx context.Context, stored *Stored, d *Data) (err error) 
 	if v.Reused != nil {
 		p.Reused = *v.Reused
 	}
-	if p.Dropped, err = timeline.ParseRanges(v.Gone); err != nil || v.V != 1 ||
-		len(v.Instead)+len(v.Own) != len(stored.Contents) {
+	raw := stored.Raw
+	for _, h := range stored.Contents {
+		content, err := r.Store.Content(ctx, r.Tenant, h)
+		if err != nil {
+			return err
+		}
+		raw = append(raw, content)
+	}
+	if p.Dropped, err = timeline.ParseRanges(v.Gone); err != nil || v.V != 1 || len(v.Instead)+len(v.Own) != len(raw) {
 		return timeline.ErrDamaged
 	}
 	for k, depth := range v.Instead {
-		if p.Replaced[depth], err = r.Store.Content(ctx, r.Tenant, stored.Contents[k]); err != nil {
-			return err
-		}
+		p.Replaced[depth] = raw[k]
 	}
-	if p.ClientOwn, err = readOwn(ctx, r.Store, r.Tenant, v, stored.Contents[len(v.Instead):]); err != nil {
+	if p.ClientOwn, err = readOwn(v, raw[len(v.Instead):]); err != nil {
 		return err
 	}
 	if v.Fold != "" {
@@ -146,8 +151,7 @@ func (r *reader) fold(ctx context.Context, plan string) (*Fold, error) {
 }
 
 // readOwn reads what a plan does to the client's own messages.
-func readOwn(ctx context.Context, store timeline.Store, tenant string, s *repeat,
-	contents []timeline.Hash) (map[timeline.Hash][]byte, error) {
+func readOwn(s *repeat, contents [][]byte) (map[timeline.Hash][]byte, error) {
 	if len(s.Own)+len(s.OwnGone) == 0 {
 		return nil, nil
 	}
@@ -159,9 +163,7 @@ func readOwn(ctx context.Context, store timeline.Store, tenant string, s *repeat
 		}
 		own[says] = nil
 		if i < len(contents) {
-			if own[says], err = store.Content(ctx, tenant, contents[i]); err != nil {
-				return nil, err
-			}
+			own[says] = contents[i]
 		}
 	}
 	return own, nil

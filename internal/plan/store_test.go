@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -64,60 +63,5 @@ func TestIDsInKeys(t *testing.T) {
 		if id := plan.IDOf(key); id != want {
 			t.Errorf("%q: %q, want %q", key, id, want)
 		}
-	}
-}
-
-// A process that decides again before it sends anything shares what it sends in the end,
-// under the same id.
-func TestAPlanThatIsProposedAgainReplacesTheFirst(t *testing.T) {
-	ctx := t.Context()
-	store := memory.New()
-	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "c"}
-	if _, err := store.Apply(ctx, timeline.Local,
-		timeline.Change{Conversation: "c", Stay: true, Now: time.Unix(1, 0)}); err != nil {
-		t.Fatal(err)
-	}
-	for _, data := range []string{`{"first":1}`, `{"second":2}`} {
-		if err := plan.Propose(ctx, notes, plan.Proposal{ID: "p-call-0", Data: []byte(data),
-			Raw: [][]byte{[]byte(data)}, Now: time.Unix(2, 0)}); err != nil {
-			t.Fatal(err)
-		}
-		plans, err := plan.Proposed(ctx, notes, nil)
-		if err != nil || len(plans) != 1 || plans[0].ID != "p-call-0" || string(plans[0].Data) != data ||
-			!slices.Equal(plans[0].Contents, []timeline.Hash{timeline.HashOf([]byte(data))}) {
-			t.Errorf("proposed are %+v, %v instead of %s", plans, err, data)
-		}
-	}
-}
-
-// A proposal is refused while there is a plan that its process does not know, stored or not.
-func TestAProposalIsRefusedBesideUnknownPlans(t *testing.T) {
-	ctx := t.Context()
-	store := memory.New()
-	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "c"}
-	change := timeline.Change{Conversation: "c", Stay: true, Now: time.Unix(1, 0), Put: []timeline.Record{
-		{Kind: timeline.KindPlan, Key: "p1", Data: []byte(`{}`)}, // of items, which is of no use to calls
-		{Kind: timeline.KindPlan, Key: "p2-A-0", Data: []byte(`{}`)},
-		{Kind: timeline.KindPlan, Key: "p-B-0", Data: []byte(`{}`)},
-		{Kind: timeline.KindProposal, Key: "p4-C-0", Data: []byte(`{}`)},
-	}}
-	if _, err := store.Apply(ctx, timeline.Local, change); err != nil {
-		t.Fatal(err)
-	}
-	known := map[string]bool{}
-	propose := func() error {
-		return plan.Propose(ctx, notes, plan.Proposal{ID: "p-D-0", Data: []byte(`{}`),
-			Known: func(id string) bool { return known[id] }, Now: time.Unix(2, 0)})
-	}
-	var others *plan.OthersError
-	if err := propose(); !errors.As(err, &others) || !slices.Equal(others.Stored, []string{"p-A-0", "p-B-0"}) ||
-		!slices.Equal(others.Proposed, []string{"p-C-0"}) {
-		t.Errorf("%v: %+v", err, others)
-	}
-	for _, id := range slices.Concat(others.Stored, others.Proposed) {
-		known[id] = true
-	}
-	if err := propose(); err != nil {
-		t.Error(err)
 	}
 }

@@ -169,6 +169,21 @@ func (r *reopener) extracts(ctx context.Context, do func(timeline.Extracts) erro
 	})
 }
 
+// Decide implements timeline.Deciding. A history that cannot decide fails with
+// errors.ErrUnsupported.
+func (r *reopener) Decide(ctx context.Context, tenant string,
+	d timeline.Decision) (others []timeline.Record, err error) {
+	err = r.read(ctx, func(o *opened) (err error) {
+		s, ok := o.store.(timeline.Deciding)
+		if !ok {
+			return errors.ErrUnsupported
+		}
+		others, err = s.Decide(ctx, tenant, d)
+		return err
+	})
+	return others, err
+}
+
 // Follow implements timeline.Distant. A history that is not distant fails with
 // errors.ErrUnsupported.
 func (r *reopener) Follow(ctx context.Context, tenant string,

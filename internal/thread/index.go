@@ -152,7 +152,6 @@ type Thread struct {
 	branch  *branch       // the tenant's mutex protects it, replied and by
 	replied int           // messages of the reply
 	common  int           // messages up to Past that are on the path of the request
-	by      *anchor       // by which the request is shown; may be nil
 	sums    bool          // it asks for a summary of the history
 
 	// read is what Find has read of the conversation for this request; nil: nothing.
@@ -414,7 +413,6 @@ func (b *Index) Stored(th *Thread, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := th.of
-	t.shownBy(th, nil)
 	k.held--
 	k.stored = k.stored || ok
 	t.busy(k)

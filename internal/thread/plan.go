@@ -14,14 +14,9 @@ import (
 // from there, on any branch and in any conversation.
 type anchor struct {
 	*plan.Plan
-	at       place
-	of       *conversation
-	seq      int64 // the latest has the largest
-	proposed bool  // by another process, which may withdraw it
-	// withdrawn reports that it has withdrawn it; calls are those in progress that are shown
-	// by the plan, for which it stays.
-	withdrawn bool
-	calls     int
+	at  place
+	of  *conversation
+	seq int64 // the latest has the largest
 }
 
 // plansAt returns the plans for an audience that apply at a place: the deepest first, and at
@@ -85,13 +80,9 @@ func (b *Index) PlanStored(th *Thread, id string) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, m := range slices.Backward(th.of.plans) {
-		if m.ID == id {
-			m.proposed = false
-			return
-		}
+	if !slices.ContainsFunc(th.of.plans, func(m *anchor) bool { return m.ID == id }) {
+		th.of.pass(id) // it is known from another conversation, which begins with the same messages
 	}
-	th.of.pass(id) // it is known from another conversation, which begins with the same messages
 }
 
 // keepPlan adds a plan of a conversation at its place.
@@ -144,7 +135,7 @@ func (b *Index) Refresh(ctx context.Context, store timeline.Store, th *Thread) e
 	}
 	t := b.tenant(th.Tenant)
 	k := th.of
-	known := b.KnownPlans(th)
+	known := setOf(b.KnownPlans(th))
 	stored, err := b.plans(ctx, timeline.Notes{Store: store, Tenant: th.Tenant, Conversation: th.Conversation}, known)
 	if errors.Is(err, timeline.ErrNoConversation) {
 		return nil
@@ -201,7 +192,7 @@ func (t *tenant) orderPlans(k *conversation, stored []plan.Stored, read map[stri
 		switch path := read[s.ID]; {
 		case m != nil:
 			delete(have, s.ID)
-			m.seq, m.proposed = t.seq, false
+			m.seq = t.seq
 			k.plans = append(k.plans, m)
 		case path != nil && len(path.steps) > 0:
 			t.addPlan(k, &anchor{Plan: s.Plan, seq: t.seq}, path.steps)
@@ -216,17 +207,22 @@ func (t *tenant) orderPlans(k *conversation, stored []plan.Stored, read map[stri
 	}
 }
 
-// KnownPlans returns a function that reports whether a plan of the conversation of a request
-// is in memory, or was found not to be of use. The conversation must be known.
-func (b *Index) KnownPlans(th *Thread) func(id string) bool {
+// KnownPlans returns the ids of the plans of the conversation of a request that are in memory,
+// or were found not to be of use. The conversation must be known.
+func (b *Index) KnownPlans(th *Thread) []string {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	known := map[string]bool{}
-	for _, id := range th.of.known() {
-		known[id] = true
+	return th.of.known()
+}
+
+// setOf returns a function that reports whether an id is among ids.
+func setOf(ids []string) func(id string) bool {
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
 	}
-	return func(id string) bool { return known[id] }
+	return func(id string) bool { return set[id] }
 }
 
 // known returns the ids of the plans that are not read again.
@@ -254,7 +250,7 @@ func (b *Index) Snapshot(th *Thread) *timeline.Snapshot {
 		timeline.Wanted{Known: th.of.known(), Plans: plan.Most})
 }
 
-// TakePlans adds plans that other processes have proposed and that apply to a request.
+// TakePlans adds plans that other processes have decided on and that apply to a request.
 func (b *Index) TakePlans(th *Thread, plans []*plan.Plan) {
 	t := b.tenant(th.Tenant)
 	t.mu.Lock()
@@ -266,62 +262,9 @@ func (b *Index) TakePlans(th *Thread, plans []*plan.Plan) {
 			continue
 		}
 		t.seq++
-		t.keepPlan(k, &anchor{Plan: p, at: th.at.up(p.Covers), seq: t.seq, proposed: true})
+		t.keepPlan(k, &anchor{Plan: p, at: th.at.up(p.Covers), seq: t.seq})
 	}
 	t.account(k)
-}
-
-// DropWithdrawn removes the plans of TakePlans that are neither stored, as far as Refresh has
-// found, nor among proposed, the ids of those that are: the processes that proposed them have
-// withdrawn them. A plan by which calls in progress are shown stays until
-// they are stored with it, or never will be.
-func (b *Index) DropWithdrawn(th *Thread, proposed []string) {
-	t := b.tenant(th.Tenant)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k := th.of
-	k.plans = slices.DeleteFunc(k.plans, func(m *anchor) bool {
-		m.withdrawn = m.proposed && !slices.Contains(proposed, m.ID)
-		gone := m.withdrawn && m.calls == 0
-		if gone {
-			t.removePlan(m)
-		}
-		return gone
-	})
-	t.account(k)
-}
-
-// ShowBy notes that a request is shown by the plan with this id, and no longer by the one of
-// the last ShowBy. Without such a plan in the conversation it is shown by none. Stored ends it.
-func (b *Index) ShowBy(th *Thread, id string) {
-	t := b.tenant(th.Tenant)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var by *anchor
-	for _, m := range slices.Backward(th.of.plans) {
-		if m.ID == id {
-			m.calls++
-			by = m
-			break
-		}
-	}
-	t.shownBy(th, by)
-}
-
-// shownBy sets the plan by which a request is shown, nil for none, and removes the one before
-// if it stayed only for this request.
-func (t *tenant) shownBy(th *Thread, by *anchor) {
-	m := th.by
-	th.by = by
-	if m == nil {
-		return
-	}
-	m.calls--
-	if k := th.of; m.calls == 0 && m.withdrawn && m.proposed && slices.Contains(k.plans, m) {
-		t.removePlan(m)
-		k.plans = without(k.plans, m)
-		t.account(k)
-	}
 }
 
 // Plans returns all plans of the conversation of a request.

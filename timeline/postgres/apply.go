@@ -211,8 +211,8 @@ func (w *change) loadRest(ctx context.Context) error {
 }
 
 // number queues a query for a number.
-func number(b *pgx.Batch, query string, n *int64) {
-	b.Queue(query).QueryRow(func(row pgx.Row) error { return row.Scan(n) })
+func number(b *pgx.Batch, query string, n *int64, args ...any) {
+	b.Queue(query, args...).QueryRow(func(row pgx.Row) error { return row.Scan(n) })
 }
 
 // loadOrigins queues the query for the trunks that lead to At.

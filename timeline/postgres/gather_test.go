@@ -47,10 +47,10 @@ func grow(t *testing.T, s timeline.Store, random *rand.Rand) (names []string, pa
 		for n := range random.IntN(3) {
 			content := fmt.Appendf(nil, "content %d", random.IntN(20))
 			c.Contents = append(c.Contents, content)
-			kind := []string{timeline.KindPin, timeline.KindPlan, timeline.KindHold, timeline.KindProposal, "thread",
+			kind := []string{timeline.KindPin, timeline.KindPlan, timeline.KindHold, timeline.KindDecision, "thread",
 				"summary", "call"}[random.IntN(7)]
 			key := fmt.Sprint(step*3 + n)
-			if kind == timeline.KindPlan || kind == timeline.KindProposal {
+			if kind == timeline.KindPlan || kind == timeline.KindDecision {
 				key = fmt.Sprintf("p-c%d-%d", step, n)
 				if random.IntN(2) == 0 { // as earlier programs write it
 					key = fmt.Sprintf("p%d%s", step*3+n+1, key[1:])

@@ -33,6 +33,7 @@ func Run(t *testing.T, open func(t *testing.T) timeline.Store) {
 		{"messages", messageCases},
 		{"conversations", conversationCases},
 		{"records", recordCases},
+		{"decisions", decisionCases},
 		{"refusals", refusalCases},
 		{"derived", derivedCases},
 		{"deletion", deletionCases},
