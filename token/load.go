@@ -18,7 +18,7 @@ var builtinJSON []byte
 func Builtin() *Models { return builtin() }
 
 var builtin = sync.OnceValue(func() *Models {
-	ms, err := (&Models{}).merge(builtinJSON)
+	ms, err := (&Models{}).merge(builtinJSON, layer{snapshot: builtinSnapshot()})
 	if err != nil {
 		// Not reachable in a tested build: TestBuiltin loads the same bytes.
 		panic("token: built-in models: " + err.Error())
@@ -69,7 +69,20 @@ func LoadModels(path string) (*Models, error) {
 }
 
 // Merge is LoadModels for a file's content over any table.
-func (ms *Models) Merge(data []byte) (*Models, error) { return ms.merge(data) }
+func (ms *Models) Merge(data []byte) (*Models, error) {
+	return ms.merge(data, layer{figures: ownFile})
+}
+
+// ownFile is the origin of figures that stand in a file of the user's or in the settings.
+const ownFile = "your own"
+
+// layer says how entries are merged.
+type layer struct {
+	// figures is the origin of the figures that entries have; "" if their source names it.
+	figures string
+	// snapshot has figures for entries that do not state them, and further models.
+	snapshot Snapshot
+}
 
 // file is the form of models.json.
 type file struct {
@@ -80,23 +93,19 @@ type file struct {
 	Models     []json.RawMessage          `json:"models"`
 }
 
-func (ms *Models) merge(data []byte) (*Models, error) {
+func (ms *Models) merge(data []byte, l layer) (*Models, error) {
 	var f file
 	if field, err := decode(data, &f); err != nil {
 		return nil, &ModelError{Field: field, Err: err}
 	}
-	out := &Models{
-		entries:    slices.Clone(ms.entries),
-		names:      ms.names,
-		structures: maps.Clone(ms.structures),
-		images:     maps.Clone(ms.images),
-	}
+	out := ms.clone()
 	if err := mergeRules(&out.structures, f.Structures, "structures"); err != nil {
 		return nil, err
 	}
 	if err := mergeRules(&out.images, f.Images, "images"); err != nil {
 		return nil, err
 	}
+	rest := slices.Clone(l.snapshot.Models)
 	for i, raw := range f.Models {
 		var head entryHead
 		// Other faults are found and named below.
@@ -108,6 +117,14 @@ func (ms *Models) merge(data []byte) (*Models, error) {
 		m, err := out.start(head.ID, head.Like, at)
 		if err != nil {
 			return nil, err
+		}
+		if n := slices.IndexFunc(rest, func(f Figures) bool { return f.ID == head.ID }); n >= 0 {
+			rest[n].lay(&m)
+			m.Figures, m.Date = l.snapshot.from(rest[n]), l.snapshot.Date
+			rest = slices.Delete(rest, n, n+1)
+		}
+		if head.figures() {
+			m.Figures = l.figures
 		}
 		head.clearLists(&m)
 		if field, err := decode(raw, &m); err != nil {
@@ -122,7 +139,39 @@ func (ms *Models) merge(data []byte) (*Models, error) {
 			out.entries[at] = m
 		}
 	}
+	if err := out.index(); err != nil {
+		return nil, err
+	}
+	for _, f := range rest {
+		if _, taken := out.names[key(f.ID)]; taken {
+			continue // another name of an entry
+		}
+		m, err := out.vendor(f)
+		if err != nil {
+			return nil, err
+		}
+		f.lay(&m)
+		m.Figures, m.Date = l.snapshot.from(f), l.snapshot.Date
+		if err := out.check(m); err != nil {
+			return nil, err
+		}
+		out.names[key(f.ID)] = len(out.entries)
+		out.entries = append(out.entries, m)
+	}
+	if l.snapshot.Date != "" {
+		out.snapshot = Snapshot{Source: l.snapshot.Source, Date: l.snapshot.Date, Also: l.snapshot.Also}
+	}
 	return out, out.index()
+}
+
+func (ms *Models) clone() *Models {
+	return &Models{
+		entries:    slices.Clone(ms.entries),
+		names:      ms.names,
+		structures: maps.Clone(ms.structures),
+		images:     maps.Clone(ms.images),
+		snapshot:   ms.snapshot,
+	}
 }
 
 // entryHead is the part of an entry that must be known before merging it into
@@ -131,8 +180,14 @@ func (ms *Models) merge(data []byte) (*Models, error) {
 type entryHead struct {
 	ID, Like       string
 	Aliases, Widen json.RawMessage
-	Prices         struct{ Tiers json.RawMessage }
+	Window         json.RawMessage
+	Prices         struct{ Input, Output, Tiers json.RawMessage }
 	Cache          struct{ TTL json.RawMessage }
+}
+
+// figures reports whether the entry has figures that matter most, of its own.
+func (h *entryHead) figures() bool {
+	return h.Window != nil || h.Prices.Input != nil || h.Prices.Output != nil
 }
 
 func (h *entryHead) clearLists(m *Model) {
@@ -198,13 +253,18 @@ func dot(f string) string {
 	return "." + f
 }
 
+// key returns the form of a name under which the table finds it.
+func key(name string) string {
+	spelt, _ := normalise(name)
+	return dashes.Replace(spelt)
+}
+
 // index maps names to entries. Two entries must not claim the same name.
 func (ms *Models) index() error {
 	ms.names = make(map[string]int, 2*len(ms.entries))
 	for i, m := range ms.entries {
 		for j, name := range append([]string{m.ID}, m.Aliases...) {
-			key, _ := normalise(name)
-			key = dashes.Replace(key)
+			key := key(name)
 			if other, ok := ms.names[key]; ok && other != i {
 				field := "aliases"
 				if j == 0 {

@@ -13,7 +13,13 @@ type Models struct {
 	names      map[string]int
 	structures map[string]Structure
 	images     map[string]ImageRule
+	// snapshot has the origin and the date of the newest figures, without its models.
+	snapshot Snapshot
 }
+
+// Snapshot returns the origin and the date of the newest snapshot whose figures the table
+// has, without its models.
+func (ms *Models) Snapshot() Snapshot { return ms.snapshot }
 
 // defaultID is the entry for names that match nothing.
 const defaultID = "default"

@@ -59,7 +59,10 @@ type Model struct {
 	// window, limits, prices, cache and image rule, and "reported" if any of
 	// them comes from others. Multiplier and structure never come from the
 	// vendor unless Exact.
-	Source     string `json:"source"`
+	Source string `json:"source"`
+	// Figures is the origin of window, limits and prices if they come from a snapshot or
+	// from the user; "" if Source is.
+	Figures    string `json:"figures,omitempty"`
 	Date       string `json:"date"`
 	Confidence string `json:"confidence,omitempty"`
 

@@ -142,7 +142,7 @@ func TestAFamilyIsOneVersion(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"qwen3.5-72b", "qwen3.7-max", "qwen3-5-72b", "qwen3_5", "qwen3.5", "Qwen/Qwen3.5-397B-A17B", "qwen2.5.1-7b",
+		"qwen3.5-72b", "qwen3.9-max", "qwen3-5-72b", "qwen3_5", "qwen3.5", "Qwen/Qwen3.9-397B-A17B", "qwen2.5.1-7b",
 		"llama-3.9-70b-instruct", "llama-3-9-70b", "llama3.9:70b", "llama-4.5-maverick", "llama-4-5", "llama-3.10-8b",
 		"llama-3.1.5-8b", "gpt-5.123", "gpt-4o.1", "qwen3-coder.5", "qwen3-5.1-72b",
 	} {
@@ -281,7 +281,7 @@ func TestLoadModelsLaysFieldOverField(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Builtin().Lookup("gpt-4o")
-	want.Window, want.Prices.Input, want.Aliases = 64_000, 1, []string{"corp-4o"}
+	want.Window, want.Prices.Input, want.Aliases, want.Figures = 64_000, 1, []string{"corp-4o"}, "your own"
 	got := ms.Lookup("corp-4o")
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Model{})); d != "" {
 		t.Error(d)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/oriel-context/oriel/token"
 )
 
 // The bill has every module that a program names, and the data that NOTICE names.
@@ -38,6 +40,17 @@ func TestBillHasWhatAProgramIsMadeOf(t *testing.T) {
 	for _, p := range data {
 		if name, _, _ := strings.Cut(p.Name, " "); !bytes.Contains(notice, []byte(strings.TrimSuffix(name, ","))) {
 			t.Errorf("NOTICE does not name %s", name)
+		}
+	}
+}
+
+// The versions are those of the files that the table of models was made from.
+func TestBillHasTheVersionsOfTheSnapshot(t *testing.T) {
+	s := token.BuiltinSnapshot()
+	for _, want := range []string{s.Source, s.Also} {
+		_, version, _ := strings.Cut(want, " ")
+		if !slices.ContainsFunc(data, func(p part) bool { return p.Version == version }) {
+			t.Errorf("%s is missing: token/snapshot.json has it", want)
 		}
 	}
 }
