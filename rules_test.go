@@ -42,6 +42,7 @@ var layers = []string{
 	"wire",
 	"internal/send",
 	"token",
+	"internal/prices",
 	"condense",
 	"items",
 	"internal/dryrun",
