@@ -115,13 +115,14 @@ type Passage struct {
 	// worst and the best. For Dense it is the cosine.
 	Score float64 `json:"score"`
 	// Keyword is the BM25 of the passage's own words, as a share of the most
-	// that the query's words could score; Dense is its cosine; Prior is what
-	// speaker, role, date and directives added.
+	// that the query's words could score.
 	Keyword float64 `json:"keyword"`
-	Dense   float64 `json:"dense"`
-	Prior   float64 `json:"prior"`
-	Tokens  int     `json:"tokens"`
-	Text    string  `json:"text"`
+	// Dense is the cosine.
+	Dense float64 `json:"dense"`
+	// Prior is what speaker, role, date and directives added.
+	Prior  float64 `json:"prior"`
+	Tokens int     `json:"tokens"`
+	Text   string  `json:"text"`
 	// Cut reports that Text is only the beginning of the passage, because the
 	// rest did not fit.
 	Cut bool `json:"cut,omitempty"`

@@ -22,39 +22,43 @@ import (
 // Call is a call that was recorded. Its JSON form is that of the API, of oriel show --calls and
 // of oriel show --diff.
 type Call struct {
-	// Number is its place among the calls of the conversation, from 1 on; ID identifies
-	// it in logs.
-	Number int    `json:"call"`
-	ID     string `json:"id"`
+	// Number is its place among the calls of the conversation, from 1 on.
+	Number int `json:"call"`
+	// ID identifies the call in logs.
+	ID string `json:"id"`
 	// Last is the id of the last message of the request.
 	Last int64 `json:"last"`
 	// Time is when it began.
 	Time  time.Time `json:"time"`
 	Model string    `json:"model"`
-	// TokensBefore is the size of the prompt as it came, TokensAfter as it was sent.
+	// TokensBefore is the size of the prompt as it came.
 	TokensBefore int `json:"tokens_before"`
-	TokensAfter  int `json:"tokens_after"`
+	// TokensAfter is the size of the prompt as it was sent.
+	TokensAfter int `json:"tokens_after"`
 	// Plan is the id of the plan by which it was sent; empty if nothing was left out.
 	Plan string `json:"plan"`
-	// Status is the HTTP status of the answer, Error why that is incomplete; 0 and empty
-	// without one.
-	Status int    `json:"status"`
-	Error  string `json:"error"`
-	// RetryAfter is the header of that name of an answer that is an error.
+	// Status is the HTTP status of the answer; 0 if none came.
+	Status int `json:"status"`
+	// Error is why the answer is incomplete; empty if it is whole.
+	Error string `json:"error"`
+	// RetryAfter is the header Retry-After of an answer that is an error.
 	RetryAfter string `json:"retry_after"`
-	// FirstMS and MS are how long the first byte of the answer and all of it took.
-	MS      float64 `json:"ms"`
+	// MS is how many milliseconds the answer took.
+	MS float64 `json:"ms"`
+	// FirstMS is how many milliseconds its first byte took.
 	FirstMS float64 `json:"first_ms"`
-	// Profile, Budget and Limit are its profile, the size that this wants, and what the
-	// model accepts or the call asks for.
+	// Profile is the name of its profile.
 	Profile string `json:"profile"`
-	Budget  int    `json:"budget"`
-	Limit   int    `json:"limit"`
-	// Cost is in US dollars, Without the estimate had everything been sent; Priced reports
-	// whether the model has a price. See SetPrice.
-	Cost    float64 `json:"cost"`
+	// Budget is the size that the profile wants; 0 if it is not known.
+	Budget int `json:"budget"`
+	// Limit is what the model accepts, or the call asks for.
+	Limit int `json:"limit"`
+	// Cost is in US dollars, 0 for a model without a price.
+	Cost float64 `json:"cost"`
+	// Without is the estimate of the cost had everything been sent.
 	Without float64 `json:"without"`
-	Priced  bool    `json:"priced"`
+	// Priced reports whether the model has a price.
+	Priced bool `json:"priced"`
 	// Usage is what the provider reported.
 	Usage *event.Usage `json:"usage,omitempty"`
 

@@ -27,9 +27,9 @@ type Released struct {
 // Difference is what differs between the bodies that were sent at two calls.
 type Difference struct {
 	Conversation string `json:"conversation"`
-	// From and To are the calls. Came reports that the body of From is taken as it came, not
-	// as it was sent.
-	From    Call     `json:"from"`
+	// From is the call whose body is compared, To the one with which it is.
+	From Call `json:"from"`
+	// Came reports that the body of From is taken as it came, not as it was sent.
 	Came    bool     `json:"came"`
 	To      Call     `json:"to"`
 	Changes []Change `json:"changes"`

@@ -27,22 +27,24 @@ type Conversation struct {
 	// Last is the time of the last message.
 	Last     time.Time `json:"last"`
 	Messages int64     `json:"messages"`
-	// TokensBefore is the size of the newest request as it came, TokensAfter as it was sent;
-	// Error is why it was not answered.
-	TokensBefore int    `json:"tokens_before"`
-	TokensAfter  int    `json:"tokens_after"`
-	Error        string `json:"error"`
-	Calls        int    `json:"calls"`
-	// Imported is how many calls an imported session lists whose calls were not recorded.
-	// TokensBefore is then the size of its messages (o200k_base), and Model, Cost and
-	// UnknownModels are its own.
+	// TokensBefore is the size of the newest request as it came; 0 if no call was recorded.
+	TokensBefore int `json:"tokens_before"`
+	// TokensAfter is the size of the newest request as it was sent.
+	TokensAfter int `json:"tokens_after"`
+	// Error is why the newest call was not answered; empty if it was.
+	Error string `json:"error"`
+	Calls int    `json:"calls"`
+	// Imported is how many calls an imported session lists whose calls were not recorded. Then
+	// tokens_before is the size of its messages (o200k_base), and model, cost and unknown_models are
+	// its own.
 	Imported int `json:"imported"`
 	// Model is the model that was asked last; empty if it is not known.
 	Model string `json:"model"`
-	// Cost is in US dollars, Without the estimate had everything been sent. Both are without
-	// the calls of UnknownModels.
-	Cost          float64  `json:"cost"`
-	Without       float64  `json:"without"`
+	// Cost is in US dollars, without the calls of UnknownModels.
+	Cost float64 `json:"cost"`
+	// Without is the estimate of the cost had everything been sent.
+	Without float64 `json:"without"`
+	// UnknownModels are the models without a price.
 	UnknownModels []string `json:"unknown_models"`
 	Plans         int      `json:"plans"`
 	// Continues is the id of the conversation that this one continues; empty if it begins anew.

@@ -19,13 +19,14 @@ import (
 type Change struct {
 	// Op is "same", "removed", "added" or "changed".
 	Op string `json:"op"`
-	// First and Last are the positions of messages in the body that has them, from 1 on,
-	// in the second one if both have them. They are 0 for what is not a message.
+	// First is the position of the first message in the body that has it, in the second one if both
+	// have it, from 1 on; 0 for what is not a message.
 	First int `json:"first"`
-	Last  int `json:"last"`
-	// Tokens counts what First and Last refer to; TokensBefore is the size of what was
-	// changed in the first body.
-	Tokens       int `json:"tokens"`
+	// Last is the position of the last message.
+	Last int `json:"last"`
+	// Tokens is the size of what stands there.
+	Tokens int `json:"tokens"`
+	// TokensBefore is the size of what was changed in the first body.
 	TokensBefore int `json:"tokens_before,omitempty"`
 	// Role is that of the first message, or "field", "system" or "tool".
 	Role string `json:"role"`

@@ -10,27 +10,37 @@ import (
 
 // PlanRow is a plan as a list shows it.
 type PlanRow struct {
-	ID           string      `json:"id"`
-	Time         time.Time   `json:"time"`
-	Policy       string      `json:"policy"`
-	Mode         window.Mode `json:"mode"`
-	Model        string      `json:"model"`
-	Budget       int         `json:"budget"`
-	Low          int         `json:"low"`
-	TokensBefore int         `json:"tokens_before"`
-	TokensAfter  int         `json:"tokens_after"`
-	Action       string      `json:"action"`
-	// Why says in words what the plan did.
+	// ID is the number of the plan in its conversation, such as p3.
+	ID     string      `json:"id"`
+	Time   time.Time   `json:"time"`
+	Policy string      `json:"policy"`
+	Mode   window.Mode `json:"mode"`
+	Model  string      `json:"model"`
+	// Budget is the most tokens that the request may have, Low what a cut goes down to.
+	Budget int `json:"budget"`
+	Low    int `json:"low"`
+	// TokensBefore is the size of the request as it came.
+	TokensBefore int `json:"tokens_before"`
+	// TokensAfter is the size of what was sent.
+	TokensAfter int `json:"tokens_after"`
+	// Action is what was done: none, trim, mask, evict, digest, condense, recall.
+	Action string `json:"action"`
+	// Why says in words what the plan did, and what made it necessary.
 	Why string `json:"why"`
-	// Left are the messages that left with this plan, such as 24-37, LeftTokens what the
-	// window lost of them. Back are those that came back.
-	Left       string `json:"left"`
-	LeftTokens int    `json:"left_tokens"`
-	Back       string `json:"back"`
-	// Hidden counts all messages that are not sent as they came; see Plan.
-	Hidden       int `json:"hidden"`
+	// Left are the messages that it took out of view or shortened and the plan before did not, such
+	// as 24-37.
+	Left string `json:"left"`
+	// LeftTokens is what the window lost of them.
+	LeftTokens int `json:"left_tokens"`
+	// Back are the messages that it brought back.
+	Back string `json:"back"`
+	// Hidden counts the messages that are not sent as they came.
+	Hidden int `json:"hidden"`
+	// HiddenTokens is what the window lost of these messages.
 	HiddenTokens int `json:"hidden_tokens"`
-	AddedTokens  int `json:"added_tokens"`
+	// AddedTokens are the inserted texts, less what left of no message of the history: TokensBefore −
+	// TokensAfter = HiddenTokens − AddedTokens.
+	AddedTokens int `json:"added_tokens"`
 	// Held reports that the plan is undone: what it took out is held in view.
 	Held     bool     `json:"held"`
 	Warnings []string `json:"warnings"`
@@ -40,7 +50,9 @@ type PlanRow struct {
 // --plan.
 type PlanDetail struct {
 	PlanRow
-	Blocks   []Block     `json:"blocks"`
+	// Blocks are the messages that are not sent as they came.
+	Blocks []Block `json:"blocks"`
+	// Inserted are the texts that Oriel put into messages.
 	Inserted []Insertion `json:"inserted"`
 	// Spans fold the blocks. In a list of several plans only the one that was asked for has
 	// them.

@@ -51,9 +51,11 @@ type Plan struct {
 type Block struct {
 	ID   int64     `json:"id"`
 	Role chat.Role `json:"role"`
-	// Tokens is the size of the message as it came, Lost what is not sent of it.
-	Tokens  int            `json:"tokens"`
-	Lost    int            `json:"lost"`
+	// Tokens is the size of the message as it came.
+	Tokens int `json:"tokens"`
+	// Lost is what of it is not sent.
+	Lost int `json:"lost"`
+	// Verdict is what became of it.
 	Verdict window.Verdict `json:"verdict"`
 	Reason  string         `json:"reason"`
 	Pinned  bool           `json:"pinned"`
@@ -236,15 +238,17 @@ func thousands(n int) string {
 
 // Span is a stretch of messages to which a plan did the same.
 type Span struct {
-	First    int64          `json:"first"`
-	Last     int64          `json:"last"`
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+	// Verdict is what became of them.
 	Verdict  window.Verdict `json:"verdict"`
 	Messages int            `json:"messages"`
 	// Tokens is what the window lost of them.
 	Tokens int    `json:"tokens"`
 	Reason string `json:"reason"`
-	// Role and Words are of its first message: who speaks, and how it begins.
-	Role  string `json:"role"`
+	// Role is who speaks in its first message.
+	Role string `json:"role"`
+	// Words are how its first message begins.
 	Words string `json:"words"`
 }
 

@@ -11,7 +11,8 @@ type Found struct {
 	Query  string      `json:"query"`
 	Mode   recall.Mode `json:"mode"`
 	TookMS float64     `json:"took_ms"`
-	Tokens int         `json:"tokens"`
+	// Tokens is the size of Text.
+	Tokens int `json:"tokens"`
 	// Passages are in the order of time.
 	Passages []Passage `json:"passages"`
 	// Text is what a model would be shown.
@@ -24,7 +25,7 @@ type Found struct {
 // Passage is a passage with where it stands.
 type Passage struct {
 	recall.Passage
-	// Conversation and ID name the message; Block is both, under its older name.
+	// Conversation and ID name the message. Block, an older name, has both.
 	Conversation string `json:"conversation"`
 	ID           int64  `json:"id"`
 	// Words are the words of the query that it contains, as they are written there, 50 at most.

@@ -10,18 +10,22 @@ type Undo struct {
 	Conversation string `json:"conversation"`
 	// Plan is the id of the plan that is undone.
 	Plan string `json:"plan"`
-	// Preview reports that it was only asked for, Done that it was done.
+	// Preview reports that the undo was only asked for.
 	Preview bool `json:"preview"`
-	Done    bool `json:"done"`
-	// Back are the messages that come back, as text ("3-9,12") and one by one.
-	Back       string  `json:"back"`
-	BackIDs    []int64 `json:"back_ids"`
-	BackTokens int     `json:"back_tokens"`
-	// Leaves are the messages that leave for them. LeavesTokens is what the window loses of all
-	// others, also of those that are only shortened.
-	Leaves       string  `json:"leaves"`
-	LeavesIDs    []int64 `json:"leaves_ids"`
-	LeavesTokens int     `json:"leaves_tokens"`
+	// Done reports that it was done.
+	Done bool `json:"done"`
+	// Back are the messages that come back and are held in view, such as 3-9,12.
+	Back string `json:"back"`
+	// BackIDs are the same, one by one.
+	BackIDs []int64 `json:"back_ids"`
+	// BackTokens is their size.
+	BackTokens int `json:"back_tokens"`
+	// Leaves are the messages that leave for them.
+	Leaves string `json:"leaves"`
+	// LeavesIDs are the same, one by one.
+	LeavesIDs []int64 `json:"leaves_ids"`
+	// LeavesTokens is what the window loses of all others, also of those that are only shortened.
+	LeavesTokens int `json:"leaves_tokens"`
 	// Newer reports that something leaves that is newer than what comes back.
 	Newer bool `json:"newer"`
 }

@@ -30,21 +30,24 @@ type Options struct {
 // Window is what a call was sent with. Its JSON form is that of oriel context --json.
 type Window struct {
 	Conversation string `json:"conversation"`
-	// Call is the number of the call in the conversation, from 1 on; ID identifies it in logs.
-	Call    int       `json:"call"`
+	// Call is the number of the call in the conversation, from 1 on.
+	Call int `json:"call"`
+	// ID identifies the call in logs.
 	ID      string    `json:"id"`
 	Time    time.Time `json:"time"`
 	Model   string    `json:"model"`
 	Profile string    `json:"profile,omitempty"`
-	// Window is that of the model, Limit what the call could have at most, Budget what
-	// the profile wants; 0 where it is not known.
+	// Window is the window of the model; 0 if it is not known.
 	Window int `json:"window"`
-	Limit  int `json:"limit,omitempty"`
+	// Limit is what the call could have at most.
+	Limit int `json:"limit,omitempty"`
+	// Budget is what the profile wants.
 	Budget int `json:"budget,omitempty"`
-	// Tokens is the sum of Kinds without what is free; Reported is the provider's count,
-	// 0 where it reported none.
-	Tokens   int            `json:"tokens"`
-	Reported int            `json:"reported,omitempty"`
+	// Tokens is the sum of Kinds without what is free.
+	Tokens int `json:"tokens"`
+	// Reported is the provider's count; 0 if it reported none.
+	Reported int `json:"reported,omitempty"`
+	// Accuracy is how sure the counts are.
 	Accuracy token.Accuracy `json:"accuracy"`
 	// LeftOut are the tokens of the request as it came that were not sent.
 	LeftOut int `json:"left_out"`
@@ -53,10 +56,11 @@ type Window struct {
 	Kinds []Share `json:"kinds"`
 	// Largest are the largest single things: a tool's definition, a message's part.
 	Largest []Thing `json:"largest"`
-	// Unused are the tools that were sent with every call that had tools, up to this
-	// one, and never called; UnusedCalls is how many calls that were.
-	Unused      []Tool `json:"unused"`
-	UnusedCalls int    `json:"unused_calls"`
+	// Unused are the tools that were sent with every call that had tools, up to this one, and never
+	// called.
+	Unused []Tool `json:"unused"`
+	// UnusedCalls is how many calls that were.
+	UnusedCalls int `json:"unused_calls"`
 }
 
 // Share is how much of the window something takes.

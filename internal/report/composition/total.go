@@ -23,18 +23,18 @@ import (
 // before it had the same, as far as their messages go.
 type Total struct {
 	Since time.Time `json:"since"`
-	// Calls is how many calls there were, Read how many of them the figures below cover:
-	// some bodies are not kept, and of the others only the maxRead with the most tokens are
-	// analysed.
+	// Calls is how many calls there were.
 	Calls int `json:"calls"`
-	Read  int `json:"read"`
+	// Read is how many of them the figures below cover: some bodies are not kept, and of the others
+	// only the maxRead with the most tokens are analysed.
+	Read int `json:"read"`
 	// Tokens are those of all prompts that are covered, as package usage counts them: as the
-	// providers did. Kinds add up to them; Largest and Unused are
-	// as counted here. Cost is the
-	// price of these prompts in US dollars, without output and without those of
+	// providers did. Kinds add up to them; Largest and Unused are as counted here.
+	Tokens int `json:"tokens"`
+	// Cost is the price of these prompts in US dollars, without output and without those of
 	// UnknownModels.
-	Tokens        int      `json:"tokens"`
-	Cost          float64  `json:"cost"`
+	Cost float64 `json:"cost"`
+	// UnknownModels are the models without a price.
 	UnknownModels []string `json:"unknown_models"`
 	// Kinds are in the order of the constants.
 	Kinds []TotalShare `json:"kinds"`
@@ -47,34 +47,39 @@ type Total struct {
 // TotalShare is how much of all prompts something took. Its Cost is that of a prompt in
 // proportion to tokens.
 type TotalShare struct {
-	Kind   Kind    `json:"kind"`
-	Name   string  `json:"name,omitempty"`
-	Count  int     `json:"count"`
-	Tokens int     `json:"tokens"`
-	Share  float64 `json:"share"`
-	Cost   float64 `json:"cost"`
+	Kind   Kind   `json:"kind"`
+	Name   string `json:"name,omitempty"`
+	Count  int    `json:"count"`
+	Tokens int    `json:"tokens"`
+	// Share is the share of all tokens, from 0 to 1.
+	Share float64 `json:"share"`
+	// Cost is its share of the cost.
+	Cost float64 `json:"cost"`
 }
 
 // TotalThing is one thing that was sent with many calls.
 type TotalThing struct {
 	Kind Kind   `json:"kind"`
 	Name string `json:"name,omitempty"`
-	// Conversation and ID are those of its message; empty for what has none, such as a
-	// tool's definition.
+	// Conversation is that of its message; empty for what has none, such as a tool's definition.
 	Conversation string `json:"conversation"`
-	ID           int64  `json:"id,omitempty"`
-	// Tokens are those of one time, Total those of all Calls.
-	Tokens int     `json:"tokens"`
-	Calls  int     `json:"calls"`
-	Total  int     `json:"total"`
-	Cost   float64 `json:"cost"`
-	Text   string  `json:"text,omitempty"`
+	// ID is that of the message.
+	ID int64 `json:"id,omitempty"`
+	// Tokens is its size at one time.
+	Tokens int `json:"tokens"`
+	// Calls is how often it was sent.
+	Calls int `json:"calls"`
+	// Total is its tokens in all.
+	Total int     `json:"total"`
+	Cost  float64 `json:"cost"`
+	Text  string  `json:"text,omitempty"`
 }
 
 // TotalTool is a tool that was sent and never called.
 type TotalTool struct {
-	Name   string  `json:"name"`
-	Server string  `json:"server,omitempty"`
+	Name   string `json:"name"`
+	Server string `json:"server,omitempty"`
+	// Tokens is its size at one time.
 	Tokens int     `json:"tokens"`
 	Calls  int     `json:"calls"`
 	Total  int     `json:"total"`

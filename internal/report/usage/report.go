@@ -63,7 +63,7 @@ type Row struct {
 	// Failed counts those of Calls to which the provider, or the way to it,
 	// gave no complete answer.
 	Failed int `json:"failed"`
-	// Input is all prompt tokens; CacheRead and CacheWrite are parts of it.
+	// Input is all prompt tokens, with CacheRead and CacheWrite.
 	Input      int `json:"input"`
 	CacheRead  int `json:"cache_read"`
 	CacheWrite int `json:"cache_write"`
@@ -73,9 +73,9 @@ type Row struct {
 	// Unreported are the calls of which the provider reported no usage: their prompts
 	// are counted here, their output is unknown.
 	Unreported int `json:"unreported"`
-	// Cost is in US dollars, Without the estimate had everything been sent. Both are
-	// without the calls of UnknownModels.
-	Cost    float64 `json:"cost"`
+	// Cost is in US dollars, without the calls of UnknownModels.
+	Cost float64 `json:"cost"`
+	// Without is the estimate of the cost had everything been sent.
 	Without float64 `json:"without"`
 	// Summaries is the cost of summaries that a model wrote, in the background or
 	// while a call waited; Cost excludes it.
