@@ -18,13 +18,13 @@ func (q *request) allCalls(ctx context.Context, c *timeline.Conversation) ([]rep
 		func() ([]report.Call, error) { return report.Calls(ctx, q.Store, q.tenant, c) })
 }
 
-func (q *request) callList() (any, error) {
+func (q *request) callList() (*list[report.Call], error) {
 	ctx := q.Context()
 	p, err := q.page("calls")
 	if err != nil {
 		return nil, err
 	}
-	order, err := q.choice("order", "desc", "asc")
+	order, err := q.choice(orderParam)
 	if err != nil {
 		return nil, err
 	}
@@ -87,18 +87,18 @@ func callOf(calls []report.Call, name string) (*report.Call, error) {
 	return &calls[i], nil
 }
 
-func (q *request) call() (any, error) {
+func (q *request) call() (*report.Call, error) {
 	c, _, at, err := q.findCall(q.Context(), q.PathValue("call"))
 	if err != nil {
 		return nil, err
 	}
 	out := *at
 	err = q.ledger.Calls(q.Context(), q.tenant, c, q.models(), out.SetPrice)
-	return out, err
+	return &out, err
 }
 
-func (q *request) sent() (any, error) {
-	which, err := q.choice("body", "sent", "came")
+func (q *request) sent() (*raw, error) {
+	which, err := q.choice(bodyParam)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ const (
 	maxLine  = 400
 )
 
-func (q *request) diff() (any, error) {
+func (q *request) diff() (*report.Difference, error) {
 	c, calls, at, err := q.findCall(q.Context(), q.PathValue("call"))
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (q *request) diff() (any, error) {
 	return out, err
 }
 
-func (q *request) composition() (any, error) {
+func (q *request) composition() (*composition.Window, error) {
 	c, _, at, err := q.findCall(q.Context(), q.PathValue("call"))
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (q *request) composition() (any, error) {
 	return w, err
 }
 
-func (q *request) dayComposition() (any, error) {
+func (q *request) dayComposition() (*composition.Total, error) {
 	now, err := q.now()
 	if err != nil {
 		return nil, err

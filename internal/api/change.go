@@ -20,20 +20,19 @@ func (q *request) open(ctx context.Context) (*oriel.Conversation, *timeline.Conv
 	return opened, c, err
 }
 
-func (q *request) pin() (any, error) {
-	var order struct {
-		ID *int64 `json:"id"`
-	}
-	if err := q.decode(&order); err != nil {
-		return nil, err
-	}
+// pinOrder names a message to pin.
+type pinOrder struct {
+	ID *int64 `json:"id"`
+}
+
+func (q *request) pin(order *pinOrder) (*report.Pin, error) {
 	if order.ID == nil {
 		return nil, badRequest(`send {"id":17}`, "the body has no %q", "id")
 	}
 	return q.setPin(*order.ID, true)
 }
 
-func (q *request) unpin() (any, error) {
+func (q *request) unpin() (*report.Pin, error) {
 	id, err := strconv.ParseInt(q.PathValue("message"), 10, 64)
 	if err != nil {
 		return nil, notFound("a message's id is its number in the conversation", "no such message: %s",
@@ -42,7 +41,7 @@ func (q *request) unpin() (any, error) {
 	return q.setPin(id, false)
 }
 
-func (q *request) setPin(id int64, on bool) (any, error) {
+func (q *request) setPin(id int64, on bool) (*report.Pin, error) {
 	ctx := q.Context()
 	c, stored, err := q.open(ctx)
 	if err != nil {
@@ -71,15 +70,16 @@ func (q *request) tell(e oriel.Event) {
 	q.Hub.PublishTo(q.tenant, e)
 }
 
-func (q *request) undo() (any, error) {
+// undoOrder names a plan to undo.
+type undoOrder struct {
+	// Plan is its id; without it, the newest plan that hides anything is undone.
+	Plan string `json:"plan,omitempty"`
+	// Preview only reports what would happen.
+	Preview bool `json:"preview,omitempty"`
+}
+
+func (q *request) undo(order *undoOrder) (*report.Undo, error) {
 	ctx := q.Context()
-	var order struct {
-		Plan    string `json:"plan"`
-		Preview bool   `json:"preview"`
-	}
-	if err := q.decode(&order); err != nil {
-		return nil, err
-	}
 	c, stored, err := q.open(ctx)
 	if err != nil {
 		return nil, err
@@ -120,11 +120,10 @@ func (q *request) undo() (any, error) {
 	return &out, nil
 }
 
-func (q *request) release() (any, error) {
-	var order struct{}
-	if err := q.decode(&order); err != nil {
-		return nil, err
-	}
+// releaseOrder has no members: a release concerns all holds of a conversation.
+type releaseOrder struct{}
+
+func (q *request) release(*releaseOrder) (*report.Released, error) {
 	c, stored, err := q.open(q.Context())
 	if err != nil {
 		return nil, err

@@ -17,9 +17,12 @@ import (
 // conversationDetail is a conversation with its notes.
 type conversationDetail struct {
 	report.Conversation
-	Pins     []int64 `json:"pins"`
-	Holds    []hold  `json:"holds"`
-	Branches int     `json:"branches"`
+	// The pinned messages.
+	Pins []int64 `json:"pins"`
+	// What undone plans hold in view.
+	Holds []hold `json:"holds"`
+	// How many branches it has: 1 if it was never edited.
+	Branches int `json:"branches"`
 	// Private reports that searches from other conversations do not cover it.
 	Private bool `json:"private"`
 }
@@ -27,10 +30,11 @@ type conversationDetail struct {
 // hold is what an undone plan holds in view.
 type hold struct {
 	Plan string `json:"plan"`
-	IDs  string `json:"ids"`
+	// The messages, such as 24-37,40.
+	IDs string `json:"ids"`
 }
 
-func (q *request) conversations() (any, error) {
+func (q *request) conversations() (*list[report.Conversation], error) {
 	query := q.URL.Query()
 	p, err := q.page("conversations")
 	if err != nil {
@@ -179,7 +183,7 @@ func (q *request) findNamed(ctx context.Context, name string) (*timeline.Convers
 	return &c, err
 }
 
-func (q *request) conversation() (any, error) {
+func (q *request) conversation() (*conversationDetail, error) {
 	ctx := q.Context()
 	c, err := q.find(ctx)
 	if err != nil {

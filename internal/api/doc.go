@@ -1,5 +1,6 @@
 // Package api serves Oriel's JSON API under /oriel/api/: everything that people and
-// programs can see and change of their histories. openapi.json describes it.
+// programs can see and change of their histories. openapi.json, which is made of
+// the routes and of the types of their bodies and answers, describes it.
 //
 // Every route works on the history of the request's tenant; the ids of other tenants are
 // unknown ids. Errors are RFC 9457 problems with a hint. Query parameters and members of

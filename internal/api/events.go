@@ -19,7 +19,7 @@ const (
 const maxStreams, maxAllStreams = 64, 512
 
 // events serves a stream of events until the client leaves, or newer streams need its place.
-func (q *request) events() (any, error) {
+func (q *request) events() (*raw, error) {
 	after, err := q.streamFrom()
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ const exportChunk = 1 << 20
 // export writes the messages of a conversation as they came, one a line, as oriel export
 // does. It takes its turn among requests for each chunk, so that a slow reader keeps nobody
 // waiting.
-func (q *request) export() (any, error) {
+func (q *request) export() (*raw, error) {
 	c, err := q.find(q.Context())
 	if err != nil {
 		return nil, err

@@ -12,15 +12,18 @@ import (
 
 // Unread counts requests of a client that the server did not read.
 type Unread struct {
-	Client string    `json:"client"`
-	Path   string    `json:"path"`
-	Why    string    `json:"why"`
-	Count  int64     `json:"count"`
-	Last   time.Time `json:"last"`
+	// The first word of the header User-Agent; empty if there is none.
+	Client string `json:"client"`
+	Path   string `json:"path"`
+	// Why it was not read.
+	Why   string    `json:"why"`
+	Count int64     `json:"count"`
+	Last  time.Time `json:"last"`
 }
 
 // failure counts calls that continued without a part of Oriel, for one reason.
 type failure struct {
+	// The kind of event.
 	Kind   string    `json:"kind"`
 	Reason string    `json:"reason"`
 	Count  int64     `json:"count"`

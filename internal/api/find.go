@@ -22,14 +22,21 @@ import (
 
 // recallOrder is the body of a search.
 type recallOrder struct {
-	Query        string       `json:"query"`
-	Conversation string       `json:"conversation"`
-	Scope        recall.Reach `json:"scope"`
-	Budget       *int         `json:"budget"`
-	Mode         recall.Mode  `json:"mode"`
-	Top          int          `json:"top"`
-	Floor        float64      `json:"floor"`
-	Explain      bool         `json:"explain"`
+	// Query is what to look for.
+	Query string `json:"query"`
+	// Conversation is where to begin; without it, everything of this user is searched.
+	Conversation string `json:"conversation,omitempty"`
+	// Scope is how far to look from there.
+	Scope recall.Reach `json:"scope,omitempty"`
+	// Budget is the most tokens of the text. Default 2048.
+	Budget *int        `json:"budget,omitempty"`
+	Mode   recall.Mode `json:"mode,omitempty"`
+	// Top is the most passages; 0 for as many as fit.
+	Top int `json:"top,omitempty"`
+	// Floor is the lowest score that is shown; below 0 for none. Default 0.15, 0.3 for dense.
+	Floor float64 `json:"floor,omitempty"`
+	// Explain also returns what was not found, and why.
+	Explain bool `json:"explain,omitempty"`
 }
 
 // Limits of a search.
@@ -81,16 +88,15 @@ type missed struct {
 
 // explain is why passages were found or not.
 type explain struct {
-	Floor     float64  `json:"floor"`
-	Certainty float64  `json:"certainty"`
-	Missed    []missed `json:"missed"`
+	Floor float64 `json:"floor"`
+	// How sure it is that the history has anything to say about the query; the score of a passage is
+	// the geometric mean of it and of the passage's position.
+	Certainty float64 `json:"certainty"`
+	// The best of what was not shown.
+	Missed []missed `json:"missed"`
 }
 
-func (q *request) recall() (any, error) {
-	var o recallOrder
-	if err := q.decode(&o); err != nil {
-		return nil, err
-	}
+func (q *request) recall(o *recallOrder) (*found, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -190,18 +196,25 @@ func explained(shown, all *recall.Result, o *recall.RecallOptions, own string) *
 
 // fitOrder is the body of a request to fit another.
 type fitOrder struct {
-	Body    json.RawMessage `json:"body"`
-	Format  string          `json:"format"`
-	Model   string          `json:"model"`
-	Window  int             `json:"window"`
-	Reserve int             `json:"reserve"`
-	Budget  int             `json:"budget"`
-	Low     int             `json:"low"`
-	Policy  string          `json:"policy"`
-	Mode    window.Mode     `json:"mode"`
-	Profile string          `json:"profile"`
-	Query   string          `json:"query"`
-	Pins    []*int          `json:"pins"`
+	// Body is the body of a request as a vendor takes it.
+	Body json.RawMessage `json:"body"`
+	// Format is the protocol of the body. Default auto.
+	Format string `json:"format,omitempty"`
+	// Model is the model that is meant. Default: the one that the body names.
+	Model   string `json:"model,omitempty"`
+	Window  int    `json:"window,omitempty"`
+	Reserve int    `json:"reserve,omitempty"`
+	// Budget is the most tokens of the request; 0 for what the model takes.
+	Budget int    `json:"budget,omitempty"`
+	Low    int    `json:"low,omitempty"`
+	Policy string `json:"policy,omitempty"`
+	// Mode is when the request is cut. Default hard.
+	Mode    window.Mode `json:"mode,omitempty"`
+	Profile string      `json:"profile,omitempty"`
+	// Query is what the request is about now, for the policy relevance.
+	Query string `json:"query,omitempty"`
+	// Pins are the indices of messages that stay.
+	Pins []*int `json:"pins,omitempty"`
 }
 
 // fitted is a body that fits, and how it came to be.
@@ -210,11 +223,7 @@ type fitted struct {
 	Plan *oriel.Plan     `json:"plan"`
 }
 
-func (q *request) fit() (any, error) {
-	o := fitOrder{Format: "auto", Mode: window.Hard}
-	if err := q.decode(&o); err != nil {
-		return nil, err
-	}
+func (q *request) fit(o *fitOrder) (*fitted, error) {
 	if len(o.Body) == 0 || o.Body[0] != '{' {
 		return nil, badRequest(`send {"body":{…},"budget":8000}`, "the body has no %q that is an object", "body")
 	}
@@ -241,7 +250,7 @@ func (q *request) fit() (any, error) {
 	}
 	options := oriel.FitOptions{
 		Format: format, Model: o.Model, Window: o.Window, Reserve: o.Reserve, Budget: o.Budget, Low: o.Low,
-		Policy: o.Policy, Mode: o.Mode,
+		Policy: o.Policy, Mode: cmp.Or(o.Mode, window.Hard),
 		Profile: o.Profile, Query: o.Query, Pins: pins, Models: q.models(), Now: q.Now(),
 	}
 	if l := q.Settings(); l != nil {

@@ -17,8 +17,9 @@ import (
 type message struct {
 	report.Message
 	Parts []part `json:"parts"`
-	// Cut reports that texts are cut.
-	Cut     bool           `json:"cut,omitempty"`
+	// Cut reports that texts are cut: GET …/messages/{message} has them whole.
+	Cut bool `json:"cut,omitempty"`
+	// What became of it at the call.
 	Verdict window.Verdict `json:"verdict,omitempty"`
 	Reason  string         `json:"reason,omitempty"`
 	Plan    string         `json:"plan,omitempty"`
@@ -27,6 +28,7 @@ type message struct {
 // messageDetail is a message with what each plan did to it.
 type messageDetail struct {
 	message
+	// The plans that changed what becomes of it, oldest first.
 	History []judged `json:"history"`
 }
 
@@ -35,7 +37,8 @@ type judged struct {
 	Plan string    `json:"plan"`
 	Time time.Time `json:"time"`
 	// Call is the number of the first call that was sent by the plan; 0 if none was.
-	Call    int            `json:"call"`
+	Call int `json:"call"`
+	// What became of it at the call.
 	Verdict window.Verdict `json:"verdict"`
 	Reason  string         `json:"reason"`
 }
@@ -49,18 +52,17 @@ const (
 // errPageFull ends a page.
 var errPageFull = errors.New("the page is full")
 
-func (q *request) messages() (any, error) {
+func (q *request) messages() (*list[message], error) {
 	ctx := q.Context()
 	p, err := q.page("messages")
 	if err != nil {
 		return nil, err
 	}
-	const most = 1 << 40
-	first, err := q.integer("from", 1, most, 1)
+	first, err := q.integer(fromParam, 1)
 	if err != nil {
 		return nil, err
 	}
-	last, err := q.integer("to", 1, most, most)
+	last, err := q.integer(toParam, maxMessage)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +94,7 @@ func (q *request) messages() (any, error) {
 	return out, err
 }
 
-func (q *request) message() (any, error) {
+func (q *request) message() (*messageDetail, error) {
 	ctx := q.Context()
 	v, err := q.viewAt(ctx)
 	if err != nil {

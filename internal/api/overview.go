@@ -16,40 +16,51 @@ import (
 
 // overview is the day so far.
 type overview struct {
-	Version       string        `json:"version"`
-	Profile       string        `json:"profile"`
-	Since         time.Time     `json:"since"`
+	Version string `json:"version"`
+	Profile string `json:"profile"`
+	// When the day began.
+	Since time.Time `json:"since"`
+	// When the server started.
 	Started       time.Time     `json:"started"`
 	Today         today         `json:"today"`
 	Conversations conversations `json:"conversations"`
 	FailOpen      failOpen      `json:"fail_open"`
-	// Unread are requests since the start that were not read.
+	// Unread are requests since the start that were not read, by client, path and reason, the most
+	// frequent first, 17 at most.
 	Unread      []Unread    `json:"unread"`
 	Calibration calibration `json:"calibration"`
 	Store       storeSize   `json:"store"`
-	// Queue and Spool are those of the whole server: nil for tenants.
+	// Queue is what waits to be written, of all tenants; only the tenant local sees it.
 	Queue *queue `json:"queue,omitempty"`
+	// Spool is what waits on disk; only the tenant local sees it.
 	Spool *spool `json:"spool,omitempty"`
-	// Limits were learnt from refusals of providers.
+	// Limits are those that were learnt from refusals of providers.
 	Limits []token.FoundLimit `json:"limits"`
-	Live   []liveCall         `json:"live"`
-	// Running are the calls of this server that have not ended.
+	// The newest calls, newest first, 20 at most.
+	Live []liveCall `json:"live"`
+	// Running are the calls of this server that have not ended, newest first, 20 at most.
 	Running []runningCall `json:"running"`
 }
 
+// today is the sums of the day.
 type today struct {
 	Calls  int       `json:"calls"`
 	Failed int       `json:"failed"`
 	Tokens dayTokens `json:"tokens"`
 	Money  dayMoney  `json:"money"`
-	Cuts   int       `json:"cuts"`
-	// Recalls counts the calls for which something was recalled, Passages what.
-	Recalls  int `json:"recalls"`
+	// Plans that took messages out of view or shortened them.
+	Cuts int `json:"cuts"`
+	// Plans that brought passages back.
+	Recalls int `json:"recalls"`
+	// Passages that were brought back.
 	Passages int `json:"passages"`
 }
 
+// dayTokens are the tokens of the day.
 type dayTokens struct {
-	Sent       int `json:"sent"`
+	// Prompt tokens as providers counted them.
+	Sent int `json:"sent"`
+	// The same, had everything been sent.
 	Without    int `json:"without"`
 	LeftOut    int `json:"left_out"`
 	CacheRead  int `json:"cache_read"`
@@ -57,19 +68,26 @@ type dayTokens struct {
 	Output     int `json:"output"`
 }
 
+// dayMoney is in US dollars.
 type dayMoney struct {
-	Cost          float64  `json:"cost"`
-	Without       float64  `json:"without"`
-	Saved         float64  `json:"saved"`
+	Cost float64 `json:"cost"`
+	// The estimate had everything been sent.
+	Without float64 `json:"without"`
+	// Without less cost and summaries.
+	Saved float64 `json:"saved"`
+	// What summaries cost that a model wrote.
 	Summaries     float64  `json:"summaries"`
 	UnknownModels []string `json:"unknown_models"`
 }
 
+// conversations counts conversations.
 type conversations struct {
-	Count  int `json:"count"`
+	Count int `json:"count"`
+	// Those that changed today.
 	Active int `json:"active"`
 }
 
+// failOpen are the calls that went on without a part of Oriel, since the server started.
 type failOpen struct {
 	Total   int64     `json:"total"`
 	Reasons []failure `json:"reasons"`
@@ -77,24 +95,31 @@ type failOpen struct {
 
 // calibration is how far counts were from what providers reported.
 type calibration struct {
-	Error  float64      `json:"error"`
+	// The mean of |counted − reported| / reported; 0.012 is 1.2 %.
+	Error float64 `json:"error"`
+	// How many calls had a reported prompt.
 	Calls  int          `json:"calls"`
 	Models []modelError `json:"models"`
 }
 
+// modelError is how far counts for one model were from what providers reported.
 type modelError struct {
 	Model string  `json:"model"`
 	Error float64 `json:"error"`
 	Calls int     `json:"calls"`
+	// The factor that was learnt; 1 if none was.
 	Scale float64 `json:"scale"`
 }
 
+// storeSize is what the history has.
 type storeSize struct {
 	Status string `json:"status"`
 	Error  string `json:"error"`
-	// Disk is the size of the files, with all tenants: 0 for tenants.
-	Disk          int64 `json:"disk"`
-	Bytes         int64 `json:"bytes"`
+	// Bytes of the files, with all tenants; 0 for tenants other than local.
+	Disk int64 `json:"disk"`
+	// Bytes of all contents.
+	Bytes int64 `json:"bytes"`
+	// Bytes of all contents, compressed.
 	Stored        int64 `json:"stored"`
 	Conversations int64 `json:"conversations"`
 	Messages      int64 `json:"messages"`
@@ -108,12 +133,13 @@ type queue struct {
 
 // spool is what waits on disk because the store did not accept it.
 type spool struct {
-	Calls int   `json:"calls"`
+	Calls int `json:"calls"`
+	// Bytes of their files.
 	Bytes int64 `json:"bytes"`
-	// Newer of the calls were written by a newer version and wait for it; Lost counts calls
-	// that found no place at all.
-	Newer int   `json:"newer"`
-	Lost  int64 `json:"lost"`
+	// Calls that a newer version wrote; they wait for it.
+	Newer int `json:"newer"`
+	// Calls since the start that found a place neither in the store nor on disk.
+	Lost int64 `json:"lost"`
 }
 
 // liveCall is one of the newest calls, with its conversation.
@@ -129,7 +155,7 @@ type liveCall struct {
 // maxLive is how many of the newest calls an overview has.
 const maxLive = 20
 
-func (q *request) overview() (any, error) {
+func (q *request) overview() (*overview, error) {
 	ctx := q.Context()
 	now, err := q.now()
 	if err != nil {
@@ -281,17 +307,18 @@ type usageReport struct {
 	Prices priceDates  `json:"prices"`
 }
 
+// priceDates are the days on which the prices that were used were looked up.
 type priceDates struct {
 	Oldest string `json:"oldest"`
 	Newest string `json:"newest"`
 }
 
-func (q *request) usage() (any, error) {
+func (q *request) usage() (*usageReport, error) {
 	now, err := q.now()
 	if err != nil {
 		return nil, err
 	}
-	by, err := q.choice("by", "day", "hour", "week", "month", "model", "project", "conversation")
+	by, err := q.choice(byParam)
 	if err != nil {
 		return nil, err
 	}

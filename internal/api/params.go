@@ -13,29 +13,28 @@ import (
 	"github.com/oriel-context/oriel/internal/report"
 )
 
-// integer returns a parameter that is a whole number from least to most, or fallback if it
-// is absent.
-func (q *request) integer(name string, least, most, fallback int64) (int64, error) {
-	text := q.URL.Query().Get(name)
-	if text == "" && !q.URL.Query().Has(name) {
+// integer returns a whole number, or fallback if it is absent.
+func (q *request) integer(p *parameter, fallback int64) (int64, error) {
+	text := q.URL.Query().Get(p.name)
+	if text == "" && !q.URL.Query().Has(p.name) {
 		return fallback, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, badRequest("give a whole number from "+strconv.FormatInt(least, 10)+" to "+
-			strconv.FormatInt(most, 10), "parameter %q is %.40q", name, text)
+	if err != nil || n < p.least || n > p.most {
+		return 0, badRequest("give a whole number from "+strconv.FormatInt(p.least, 10)+" to "+
+			strconv.FormatInt(p.most, 10), "parameter %q is %.40q", p.name, text)
 	}
 	return n, nil
 }
 
-// choice returns a parameter that has one of some values, the first if it is absent.
-func (q *request) choice(name string, values ...string) (string, error) {
-	if !q.URL.Query().Has(name) {
-		return values[0], nil
+// choice returns one of the values that a parameter may have, the first if it is absent.
+func (q *request) choice(p *parameter) (string, error) {
+	if !q.URL.Query().Has(p.name) {
+		return p.values[0], nil
 	}
-	text := q.URL.Query().Get(name)
-	if !slices.Contains(values, text) {
-		return "", badRequest("give "+strings.Join(values, ", "), "parameter %q is %.40q", name, text)
+	text := q.URL.Query().Get(p.name)
+	if !slices.Contains(p.values, text) {
+		return "", badRequest("give "+strings.Join(p.values, ", "), "parameter %q is %.40q", p.name, text)
 	}
 	return text, nil
 }
@@ -86,7 +85,7 @@ type cursor struct {
 
 // page returns the page that a request wants of a list.
 func (q *request) page(of string) (p page, err error) {
-	limit, err := q.integer("limit", 1, maxPage, defaultPage)
+	limit, err := q.integer(limitParam, defaultPage)
 	if err != nil {
 		return p, err
 	}
@@ -127,11 +126,13 @@ func next(of, after string) string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// list is a page of items. Its Next is empty on the last page.
+// list is a page of a list.
 type list[T any] struct {
-	Items []T    `json:"items"`
-	Next  string `json:"next,omitempty"`
-	Total int64  `json:"total"`
+	Items []T `json:"items"`
+	// Next is the cursor of the next page; absent on the last one.
+	Next string `json:"next,omitempty"`
+	// Total is how many items the list has, as far as the parameters choose them.
+	Total int64 `json:"total"`
 }
 
 // short returns a text that is quoted in an error.

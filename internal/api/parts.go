@@ -11,14 +11,19 @@ import (
 
 // part is a part of a message. Images and files have a media type and a size, and no text.
 type part struct {
-	Kind  string `json:"kind"`
-	Text  string `json:"text,omitempty"`
-	Name  string `json:"name,omitempty"`
+	// One of text, thinking, call, result, image, document, audio and other.
+	Kind string `json:"kind"`
+	Text string `json:"text,omitempty"`
+	// The name of a tool.
+	Name string `json:"name,omitempty"`
+	// The id of a call of a tool.
 	ID    string `json:"id,omitempty"`
 	Media string `json:"media,omitempty"`
-	Bytes int    `json:"bytes,omitempty"`
-	Error bool   `json:"error,omitempty"`
-	// Asked is how the call began that a result answers: its arguments.
+	// The size of an image or a file.
+	Bytes int `json:"bytes,omitempty"`
+	// Whether the result is an error.
+	Error bool `json:"error,omitempty"`
+	// How the arguments of the call begin that a result answers; only of a single message.
 	Asked string `json:"asked,omitempty"`
 }
 

@@ -19,7 +19,7 @@ func (q *request) holds(ctx context.Context, c *timeline.Conversation) ([]timeli
 	return timeline.Notes{Store: q.Store, Tenant: q.tenant, Conversation: c.Name}.Holds(ctx)
 }
 
-func (q *request) planList() (any, error) {
+func (q *request) planList() (*list[report.PlanRow], error) {
 	ctx := q.Context()
 	p, err := q.page("plans")
 	if err != nil {
@@ -53,7 +53,7 @@ func (q *request) planList() (any, error) {
 	return out, nil
 }
 
-func (q *request) plan() (any, error) {
+func (q *request) plan() (*report.PlanDetail, error) {
 	ctx := q.Context()
 	c, err := q.find(ctx)
 	if err != nil {
@@ -75,7 +75,8 @@ func (q *request) plan() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Detail(holds, spans), nil
+	out := p.Detail(holds, spans)
+	return &out, nil
 }
 
 // planOf returns the plan that a person means by a name.

@@ -2,17 +2,16 @@ package api
 
 import "github.com/oriel-context/oriel/internal/report"
 
+// privateOrder is whether a conversation is to be private.
+type privateOrder struct {
+	Private *bool `json:"private"`
+}
+
 // setPrivate keeps a conversation out of recall in other conversations, or lets them find
 // it again.
-func (q *request) setPrivate() (any, error) {
+func (q *request) setPrivate(order *privateOrder) (*report.Private, error) {
 	c, err := q.find(q.Context())
 	if err != nil {
-		return nil, err
-	}
-	var order struct {
-		Private *bool `json:"private"`
-	}
-	if err := q.decode(&order); err != nil {
 		return nil, err
 	}
 	if order.Private == nil {

@@ -16,11 +16,13 @@ import (
 
 // problem is an error as RFC 9457 describes it.
 type problem struct {
+	// The kind of error.
 	Title  string `json:"title"`
 	Status int    `json:"status"`
-	// Detail says what is wrong and where, Hint what to do.
+	// What is wrong, and where.
 	Detail string `json:"detail"`
-	Hint   string `json:"hint"`
+	// What to do.
+	Hint string `json:"hint"`
 
 	cause error // for the log
 }

@@ -20,61 +20,6 @@ import (
 	"github.com/oriel-context/oriel/internal/call"
 )
 
-// route is one operation of the API.
-type route struct {
-	method, path string
-	// query lists the parameters that the operation has.
-	query []string
-	// body is the most bytes of its body; 0 if it has none.
-	body int64
-	// stream marks a route that writes its answer itself.
-	stream bool
-	serve  func(*request) (any, error)
-}
-
-// The most bytes of bodies: of orders, and of a body to fit.
-const (
-	smallBody = 256 << 10
-	fitBody   = 64 << 20
-)
-
-// routes are all operations. openapi.json describes them.
-var routes = []route{
-	{method: "GET", path: "openapi.json", serve: (*request).openAPI},
-	{method: "GET", path: "health", serve: (*request).health},
-	{method: "GET", path: "overview", query: []string{"zone"}, serve: (*request).overview},
-	{method: "GET", path: "usage", query: []string{"by", "since", "conversation", "zone"}, serve: (*request).usage},
-	{method: "GET", path: "composition", query: []string{"since", "zone"}, serve: (*request).dayComposition},
-	{method: "GET", path: "settings", serve: (*request).settings},
-	{method: "GET", path: "models", serve: (*request).modelTable},
-	{method: "GET", path: "conversations", query: []string{"limit", "cursor", "project", "search"},
-		serve: (*request).conversations},
-	{method: "GET", path: one, serve: (*request).conversation},
-	{method: "GET", path: one + "/export", stream: true, serve: (*request).export},
-	{method: "GET", path: one + "/strip", query: []string{"call", "only"}, serve: (*request).strip},
-	{method: "GET", path: one + "/messages", query: []string{"from", "to", "limit", "cursor", "call"},
-		serve: (*request).messages},
-	{method: "GET", path: one + "/messages/{message}", query: []string{"call"}, serve: (*request).message},
-	{method: "GET", path: one + "/plans", query: []string{"limit", "cursor"}, serve: (*request).planList},
-	{method: "GET", path: one + "/plans/{plan}", serve: (*request).plan},
-	{method: "GET", path: one + "/calls", query: []string{"limit", "cursor", "order"}, serve: (*request).callList},
-	{method: "GET", path: one + "/calls/{call}", serve: (*request).call},
-	{method: "GET", path: one + "/calls/{call}/sent", query: []string{"body"}, serve: (*request).sent},
-	{method: "GET", path: one + "/calls/{call}/composition", serve: (*request).composition},
-	{method: "GET", path: one + "/calls/{call}/diff", query: []string{"with"}, serve: (*request).diff},
-	{method: "POST", path: one + "/pins", body: smallBody, serve: (*request).pin},
-	{method: "DELETE", path: one + "/pins/{message}", serve: (*request).unpin},
-	{method: "POST", path: one + "/private", body: smallBody, serve: (*request).setPrivate},
-	{method: "POST", path: one + "/undo", body: smallBody, serve: (*request).undo},
-	{method: "POST", path: one + "/release", body: smallBody, serve: (*request).release},
-	{method: "POST", path: "recall", body: smallBody, serve: (*request).recall},
-	{method: "POST", path: "fit", body: fitBody, serve: (*request).fit},
-	{method: "GET", path: "events", query: []string{"conversation", "after"}, stream: true, serve: (*request).events},
-}
-
-// one is the path of a conversation.
-const one = "conversations/{conversation}"
-
 // request is one request to the API.
 type request struct {
 	*Handler
@@ -162,8 +107,8 @@ func (h *Handler) serve(t *route, w http.ResponseWriter, r *http.Request) (*raw,
 	if err := q.read(t); err != nil {
 		return nil, err
 	}
-	if t.stream {
-		_, err := t.serve(q)
+	if t.stream != "" {
+		_, err := t.do(q)
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
@@ -174,7 +119,7 @@ func (h *Handler) serve(t *route, w http.ResponseWriter, r *http.Request) (*raw,
 		return nil, err
 	}
 	defer leave()
-	answer, err := t.serve(q)
+	answer, err := t.do(q)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +158,11 @@ func checkIntent(r *http.Request) error {
 }
 
 // checkQuery refuses parameters that a route does not have, and those given twice.
-func checkQuery(r *http.Request, known []string) error {
+func checkQuery(r *http.Request, parameters []*parameter) error {
+	var known []string
+	for _, p := range parameters {
+		known = append(known, p.name)
+	}
 	for pair := range strings.SplitSeq(r.URL.RawQuery, ";") {
 		if len(pair) != len(r.URL.RawQuery) {
 			return badRequest("separate parameters by &", "the query has a semicolon")
@@ -295,7 +244,8 @@ func checkMembers(body []byte, v any) error {
 	}
 	var known []string
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(v).Elem()) {
-		known = append(known, f.Tag.Get("json"))
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		known = append(known, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		switch {
@@ -360,4 +310,4 @@ func acceptsGzip(accept string) bool {
 	return false
 }
 
-func (q *request) openAPI() (any, error) { return &raw{"application/json", openAPI}, nil }
+func (q *request) openAPI() (*raw, error) { return &raw{"application/json", openAPI}, nil }

@@ -43,6 +43,8 @@ func (q *request) settingsHeld() string {
 
 // healthState is how the server is.
 type healthState struct {
+	// It is degraded if the history cannot be written, changed settings are not in use, or calls of a
+	// newer version wait in the spool.
 	Status  string `json:"status"`
 	Version string `json:"version"`
 	Store   string `json:"store"`
@@ -51,12 +53,13 @@ type healthState struct {
 	// Held is why changed settings are not in use; empty if they are.
 	Held    string    `json:"settings_held"`
 	Started time.Time `json:"started"`
-	// DroppedEvents counts events that slow readers of streams have lost; nil for tenants.
+	// DroppedEvents counts events that slow readers of streams have lost; only the tenant local sees
+	// it.
 	DroppedEvents *int64 `json:"dropped_events,omitempty"`
 }
 
-func (q *request) health() (any, error) {
-	s := healthState{Status: "ok", Version: q.Version, Store: "ok", Error: q.storeError(q.Context()),
+func (q *request) health() (*healthState, error) {
+	s := &healthState{Status: "ok", Version: q.Version, Store: "ok", Error: q.storeError(q.Context()),
 		Held: q.settingsHeld(), Started: q.started.UTC()}
 	if q.operates() {
 		dropped := q.Hub.Dropped()
@@ -73,14 +76,16 @@ func (q *request) health() (any, error) {
 
 // settingsState is the settings in effect. Its settings are those of oriel config --json.
 type settingsState struct {
-	File     string           `json:"file"`
-	Profile  string           `json:"profile"`
+	// File is the file of settings; only the tenant local sees it.
+	File    string `json:"file"`
+	Profile string `json:"profile"`
+	// Why changed settings are not in use; empty if they are.
 	Held     string           `json:"held"`
 	Settings []settings.Value `json:"settings"`
 }
 
-func (q *request) settings() (any, error) {
-	s := settingsState{Settings: []settings.Value{}, Held: q.settingsHeld()}
+func (q *request) settings() (*settingsState, error) {
+	s := &settingsState{Settings: []settings.Value{}, Held: q.settingsHeld()}
 	l := q.Settings()
 	switch {
 	case l == nil:
@@ -111,8 +116,10 @@ func (q *request) ofOthers(v settings.Value) bool {
 
 // modelState is the model table, and what was learnt about providers.
 type modelState struct {
-	Models      []token.Model       `json:"models"`
-	Limits      []token.FoundLimit  `json:"limits"`
+	Models []token.Model `json:"models"`
+	// What was learnt from refusals of providers.
+	Limits []token.FoundLimit `json:"limits"`
+	// What was learnt from the usage that providers reported.
 	Calibration []token.LearntScale `json:"calibration"`
 }
 
@@ -130,8 +137,8 @@ func (q *request) limits(learnt *token.Learnt) []token.FoundLimit {
 	return out
 }
 
-func (q *request) modelTable() (any, error) {
-	s := modelState{Models: q.models().All(), Limits: []token.FoundLimit{}, Calibration: []token.LearntScale{}}
+func (q *request) modelTable() (*modelState, error) {
+	s := &modelState{Models: q.models().All(), Limits: []token.FoundLimit{}, Calibration: []token.LearntScale{}}
 	slices.SortStableFunc(s.Models, func(a, b token.Model) int {
 		return cmp.Or(strings.Compare(a.Provider, b.Provider), strings.Compare(a.ID, b.ID))
 	})

@@ -16,30 +16,42 @@ import (
 type strip struct {
 	Conversation string `json:"conversation"`
 	// Call is the number of the call, 0 if none was recorded.
-	Call  int   `json:"call"`
-	Calls int   `json:"calls"`
+	Call  int `json:"call"`
+	Calls int `json:"calls"`
+	// The number of messages; ids are 1 to count.
 	Count int64 `json:"count"`
 	// Upto is the last message of the call's request.
-	Upto         int64  `json:"upto"`
-	Branch       bool   `json:"branch"`
-	TokensBefore int    `json:"tokens_before"`
-	TokensAfter  int    `json:"tokens_after"`
-	Budget       int    `json:"budget"`
-	Limit        int    `json:"limit"`
-	Plan         string `json:"plan"`
-	Model        string `json:"model"`
-	// Status and Error are those of the call's answer: 0 and empty without one.
-	Status     int        `json:"status"`
-	Error      string     `json:"error"`
+	Upto int64 `json:"upto"`
+	// Branch reports that the call is on a branch that the conversation has left.
+	Branch       bool `json:"branch"`
+	TokensBefore int  `json:"tokens_before"`
+	TokensAfter  int  `json:"tokens_after"`
+	// What the profile wants; 0 if it is not known.
+	Budget int `json:"budget"`
+	// What the model takes, or the call allowed.
+	Limit int    `json:"limit"`
+	Plan  string `json:"plan"`
+	Model string `json:"model"`
+	// The status of the answer; 0 if none came.
+	Status int `json:"status"`
+	// What the provider or the way to it failed with; empty if nothing did.
+	Error string `json:"error"`
+	// The header Retry-After of an answer that is an error.
 	RetryAfter string     `json:"retry_after"`
 	Time       *time.Time `json:"time,omitempty"`
 
+	// First and last message, and what became of them at the call. Messages without one were sent as
+	// they came.
 	Verdicts []verdicts `json:"verdicts"`
 	Pinned   []int64    `json:"pinned"`
+	// First and last messages that undone plans hold in view.
 	Held     [][2]int64 `json:"held"`
 	Recalled []recalled `json:"recalled"`
-	Kinds    string     `json:"kinds,omitempty"`
-	Tokens   []int32    `json:"tokens,omitempty"`
+	// A letter for each message: s system, u a person's words, a the model's words, c the model calls
+	// tools, t what tools returned, m a line an agent wrote for itself, o other.
+	Kinds string `json:"kinds,omitempty"`
+	// Tokens of each message's own text, estimated by its length.
+	Tokens []int32 `json:"tokens,omitempty"`
 }
 
 // verdicts is what became of messages first to last: [first, last, verdict].
@@ -47,15 +59,18 @@ type verdicts [3]any
 
 // recalled is a passage that was brought back.
 type recalled struct {
-	Into         int64  `json:"into"`
+	// The message that has it.
+	Into int64 `json:"into"`
+	// Where it comes from; empty if that is not known.
 	Conversation string `json:"conversation"`
-	ID           int64  `json:"id"`
-	Tokens       int    `json:"tokens"`
+	// The message that it comes from; 0 if that is not known.
+	ID     int64 `json:"id"`
+	Tokens int   `json:"tokens"`
 }
 
-func (q *request) strip() (any, error) {
+func (q *request) strip() (*strip, error) {
 	ctx := q.Context()
-	only, err := q.choice("only", "all", "verdicts")
+	only, err := q.choice(onlyParam)
 	if err != nil {
 		return nil, err
 	}

@@ -142,15 +142,20 @@ func hashConversations(all ...timeline.Conversation) uint64 {
 
 // runningCall is a call that has not ended.
 type runningCall struct {
-	ID           string `json:"id"`
+	ID string `json:"id"`
+	// Empty while it is not known.
 	Conversation string `json:"conversation"`
-	Title        string `json:"title"`
-	Model        string `json:"model"`
+	// Empty for a conversation without a recorded call.
+	Title string `json:"title"`
+	Model string `json:"model"`
 	// Time is when it began.
-	Time         time.Time `json:"time"`
-	MS           float64   `json:"ms"`
-	TokensBefore int       `json:"tokens_before"`
-	TokensAfter  int       `json:"tokens_after"`
+	Time time.Time `json:"time"`
+	// How long it has run.
+	MS float64 `json:"ms"`
+	// Tokens of the request; 0 if they are not counted yet.
+	TokensBefore int `json:"tokens_before"`
+	// Tokens that were sent of it.
+	TokensAfter int `json:"tokens_after"`
 }
 
 // maxRunning is how many running calls are shown.
