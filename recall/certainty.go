@@ -285,11 +285,18 @@ func (r *Ranking) limits(o *RecallOptions, budget int, candidates []int32) func(
 	}
 	room := r.most(o, top, budget)
 	usual, most = min(usual, room), min(most, room)
+	var calls float32 // the position below which bare calls are left out
+	switch {
+	case o.Sized: // a person may ask for a call
+		calls = near
+	case o.Shown != nil: // what an agent works on does not
+		calls = 2
+	}
 	return func(i int32) int {
 		switch at := sc.position(i, top); {
 		case at < gap:
 			return 0
-		case o.Sized && at < near && r.s.bareCall(i):
+		case at < calls && r.s.bareCall(i):
 			return skipped
 		case at < near:
 			return usual

@@ -79,7 +79,8 @@ type RecallOptions struct {
 	// for nothing. Without it the budget is filled with everything that is near enough.
 	Sized bool
 	// Shown, if not nil, reports whether the reader sees a block already. A sized search
-	// shows little or nothing if such a block fits the query better than all others.
+	// shows little or nothing if such a block fits the query better than all others, any
+	// other search no calls without their results.
 	Shown func(block string) bool
 	// Now is the time that "yesterday" is relative to. With the zero time,
 	// relative dates are ignored.
