@@ -55,6 +55,46 @@ type Resent struct {
 	Time              time.Time
 }
 
+// History is a history that is resent whole, or the end of one. A Log asks for a message only
+// if it does not know its bytes by their sum.
+type History interface {
+	// Len returns the number of messages.
+	Len() int
+	// Sum returns chat.Sum of the bytes of message i, or 0 if it was not computed.
+	Sum(i int) uint64
+	// Message returns message i.
+	Message(i int) Resent
+	// Identity returns the identity of message i.
+	Identity(i int) Hash
+}
+
+// resent is a History of messages in memory.
+type resent struct {
+	messages []Resent
+	identity func(i int) Hash
+}
+
+func (r resent) Len() int             { return len(r.messages) }
+func (r resent) Sum(i int) uint64     { return r.messages[i].Sum }
+func (r resent) Message(i int) Resent { return r.messages[i] }
+func (r resent) Identity(i int) Hash  { return r.identity(i) }
+
+// HistoryOf returns the History of messages in memory.
+func HistoryOf(messages []Resent, identity func(i int) Hash) History {
+	return resent{messages, identity}
+}
+
+// part is the part of a History from one message to before another.
+type part struct {
+	History
+	from, to int
+}
+
+func (p part) Len() int             { return p.to - p.from }
+func (p part) Sum(i int) uint64     { return p.History.Sum(p.from + i) }
+func (p part) Message(i int) Resent { return p.History.Message(p.from + i) }
+func (p part) Identity(i int) Hash  { return p.History.Identity(p.from + i) }
+
 // Appended is the result of Log.Append.
 type Appended struct {
 	// Head, Revision and Updated are those of the conversation.
@@ -92,19 +132,24 @@ func (l *Log) Append(ctx context.Context, tenant, conversation string, messages 
 // AppendAfter returns ErrNoPlace.
 func (l *Log) AppendAfter(ctx context.Context, tenant, conversation string, before []Hash, messages []Resent,
 	identity func(i int) Hash, extra Change) (Appended, error) {
-	a := appending{log: l, before: before, messages: messages, identity: identity, extra: extra}
+	return l.append(ctx, tenant, conversation, before, resent{messages, identity}, extra)
+}
+
+func (l *Log) append(ctx context.Context, tenant, conversation string, before []Hash, h History,
+	extra Change) (Appended, error) {
+	a := appending{log: l, before: before, history: h, extra: extra}
 	return a.run(ctx, sessionKey{tenant, conversation}, a.try)
 }
 
 // AppendThen is AppendAfter for a request and its reply. The request is the first of
-// messages and goes with extra, which must not have a record AtHead; the reply goes with
+// the messages and goes with extra, which must not have a record AtHead; the reply goes with
 // the change that then returns when it is given the places and forms of the request. Both
 // are one change: the places given to then are valid in records of that change only. If
 // other writers keep adding forms of the request's messages, AppendThen makes two changes,
 // one after the other. then may be called more than once.
-func (l *Log) AppendThen(ctx context.Context, tenant, conversation string, before []Hash, messages []Resent, first int,
-	identity func(i int) Hash, extra Change, then func(*Appended) (Change, error)) (Appended, error) {
-	a := appending{log: l, before: before, messages: messages, identity: identity, extra: extra}
+func (l *Log) AppendThen(ctx context.Context, tenant, conversation string, before []Hash, h History, first int,
+	extra Change, then func(*Appended) (Change, error)) (Appended, error) {
+	a := appending{log: l, before: before, history: h, extra: extra}
 	result, err := a.run(ctx, sessionKey{tenant, conversation},
 		func(ctx context.Context) (Appended, error) { return a.tryTogether(ctx, first, then) })
 	if !errors.Is(err, ErrForms) {
@@ -113,7 +158,7 @@ func (l *Log) AppendThen(ctx context.Context, tenant, conversation string, befor
 	if a.stayed { // the request must not move the head either
 		extra.Stay, extra.Now = true, a.then
 	}
-	at, err := l.AppendAfter(ctx, tenant, conversation, before, messages[:first], identity, extra)
+	at, err := l.append(ctx, tenant, conversation, before, part{h, 0, first}, extra)
 	if err != nil {
 		return Appended{}, err
 	}
@@ -123,10 +168,9 @@ func (l *Log) AppendThen(ctx context.Context, tenant, conversation string, befor
 	}
 	before = slices.Clip(before)
 	for i := range first {
-		before = append(before, identity(i))
+		before = append(before, h.Identity(i))
 	}
-	last, err := l.AppendAfter(ctx, tenant, conversation, before, messages[first:],
-		func(i int) Hash { return identity(first + i) }, rest)
+	last, err := l.append(ctx, tenant, conversation, before, part{h, first, h.Len()}, rest)
 	if err != nil {
 		return Appended{}, err
 	}
@@ -179,7 +223,7 @@ func (a *appending) run(ctx context.Context, k sessionKey,
 	try func(context.Context) (Appended, error)) (Appended, error) {
 	hashes := hashBuffers.Get().(*[]Hash)
 	defer hashBuffers.Put(hashes)
-	*hashes = slices.Grow((*hashes)[:0], len(a.messages))[:len(a.messages)]
+	*hashes = slices.Grow((*hashes)[:0], a.history.Len())[:a.history.Len()]
 	clear(*hashes)
 	a.hashes = *hashes
 	s := a.log.session(k)
@@ -247,12 +291,11 @@ func (l *Log) account(s *session) {
 // appending is one call of AppendAfter or AppendThen.
 type appending struct {
 	*session
-	log      *Log
-	before   []Hash // identities of the messages before messages
-	messages []Resent
-	hashes   []Hash // of messages, as far as computed; see hash
-	identity func(i int) Hash
-	extra    Change
+	log     *Log
+	before  []Hash // identities of the messages before history
+	history History
+	hashes  []Hash // of history, as far as computed; see hash
+	extra   Change
 	// stayed reports that the last change of AppendThen left the head where it was, and
 	// then is the time of that change.
 	stayed bool
@@ -263,16 +306,19 @@ type appending struct {
 func (a *appending) hash(i int) Hash {
 	h := &a.hashes[i-len(a.before)]
 	if *h == (Hash{}) {
-		*h = HashOf(a.messages[i-len(a.before)].Raw)
+		*h = HashOf(a.history.Message(i - len(a.before)).Raw)
 	}
 	return *h
 }
 
 // sum returns the sum of message i, 0 if unknown.
-func (a *appending) sum(i int) uint64 { return a.messages[i-len(a.before)].Sum }
+func (a *appending) sum(i int) uint64 { return a.history.Sum(i - len(a.before)) }
+
+// identity returns the identity of message i.
+func (a *appending) identity(i int) Hash { return a.history.Identity(i - len(a.before)) }
 
 // total counts all messages, including those before.
-func (a *appending) total() int { return len(a.before) + len(a.messages) }
+func (a *appending) total() int { return len(a.before) + a.history.Len() }
 
 // try matches the history against what is remembered and applies the difference.
 func (a *appending) try(ctx context.Context) (Appended, error) {
@@ -358,18 +404,18 @@ func (a *appending) find(ctx context.Context) (*path, int, error) {
 func (a *appending) apply(ctx context.Context, p *path, known int, c Change) (Appended, error) {
 	from := p.shown(known)
 	c.Conversation, c.Expect, c.ExpectCreated, c.Stay = a.key.conversation, &a.revision, a.created, c.Stay ||
-		len(a.messages) == 0
+		a.history.Len() == 0
 	c.At, c.Messages = p.place(int64(from)), nil
 	if n := a.total() - from; n > 0 {
 		c.Messages = make([]Message, n)
 	}
 	for i := from; i < a.total(); i++ {
-		m := &a.messages[i-len(a.before)]
+		m := a.history.Message(i - len(a.before))
 		c.Messages[i-from] = Message{Raw: m.Raw, Format: m.Format, Role: m.Role, Ref: m.Ref, Time: m.Time}
 		if i < known {
 			c.Messages[i-from].Identity = p.steps[i].identity
 		} else {
-			c.Messages[i-from].Identity = a.identity(i - len(a.before))
+			c.Messages[i-from].Identity = a.identity(i)
 		}
 	}
 	head := p.place(int64(known))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/test/storetest"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -323,7 +324,7 @@ func TestLogWritesRequestAndReplyInOneChange(t *testing.T) {
 	requests := 0
 	send := func(log *timeline.Log, n int) timeline.Appended {
 		t.Helper()
-		a, err := log.AppendThen(ctx, timeline.Local, "c", nil, ask.messages[:n], n-1, ask.says,
+		a, err := log.AppendThen(ctx, timeline.Local, "c", nil, timeline.HistoryOf(ask.messages[:n], ask.says), n-1,
 			timeline.Change{Now: noon}, func(at *timeline.Appended) (timeline.Change, error) {
 				requests++
 				return timeline.Change{Now: noon.Add(time.Second),
@@ -374,8 +375,8 @@ func TestLogWritesOneChangeIntoAnotherConversationOfTheSameWords(t *testing.T) {
 	ask := &asking{messages: history(12)}
 	send := func(conversation string, n int) timeline.Appended {
 		t.Helper()
-		a, err := log.AppendThen(ctx, timeline.Local, conversation, nil, ask.messages[:n], n-1, ask.says,
-			timeline.Change{Now: noon}, func(at *timeline.Appended) (timeline.Change, error) {
+		a, err := log.AppendThen(ctx, timeline.Local, conversation, nil,
+			timeline.HistoryOf(ask.messages[:n], ask.says), n-1, timeline.Change{Now: noon}, func(at *timeline.Appended) (timeline.Change, error) {
 				return timeline.Change{Now: noon,
 					Put: []timeline.Record{{Kind: "call", Key: fmt.Sprint(n), At: at.Place(int64(n) - 1),
 						Data: []byte(at.Forms.String())}}}, nil
@@ -467,5 +468,34 @@ func TestLogAppendsAfterWhatIsOnlyNamed(t *testing.T) {
 	}
 	if _, err := after(log, 11, 12, timeline.Change{}); !errors.Is(err, timeline.ErrNoPlace) {
 		t.Error(err)
+	}
+}
+
+// made counts the messages of a history that the log asks for.
+type made struct {
+	timeline.History
+	n int
+}
+
+func (m *made) Message(i int) timeline.Resent {
+	m.n++
+	return m.History.Message(i)
+}
+
+// Nothing is made of a message whose bytes are known, except for their sum.
+func TestLogAsksForTheMessagesThatItDoesNotKnow(t *testing.T) {
+	log := timeline.NewLog(memory.New(), timeline.LogOptions{})
+	messages := history(100)
+	for i := range messages {
+		messages[i].Sum = chat.Sum(messages[i].Raw)
+	}
+	ask := &asking{messages: messages}
+	for _, c := range []struct{ n, most int }{{96, 2 * 96}, {98, 2 * 2}, {98, 0}, {100, 2 * 2}} {
+		h := &made{History: timeline.HistoryOf(messages[:c.n], ask.says)}
+		a, err := log.AppendThen(ctx, timeline.Local, "c", nil, h, c.n-1, timeline.Change{Now: noon},
+			func(at *timeline.Appended) (timeline.Change, error) { return timeline.Change{Now: noon}, nil })
+		if err != nil || h.n > c.most || a.Forms.Len() != c.n {
+			t.Errorf("%d messages: %d were made, want at most %d; %+v, %v", c.n, h.n, c.most, a, err)
+		}
 	}
 }

@@ -161,7 +161,7 @@ func (p *path) match(a *appending) (known int, ok bool) {
 			s.sum, s.hash, s.form = sum, hash, int32(form)
 			continue
 		}
-		if a.identity(i-len(a.before)) != s.identity {
+		if a.identity(i) != s.identity {
 			return i, true
 		}
 		p.varied = append(p.varied, i)
@@ -304,7 +304,7 @@ func (a *appending) meet(p *path, known int, e *FormsError) {
 			s.identity = p.steps[i].identity
 			p.steps[i] = s
 		} else {
-			s.identity = a.identity(i - len(a.before))
+			s.identity = a.identity(i)
 			p.add(s, e.Places[j])
 		}
 	}

@@ -61,9 +61,9 @@ func (w *write) spooled() (e spool.Entry, err error) {
 		Drop: w.change.Drop,
 		Size: w.size, Entry: &w.entry, Who: w.who, Contents: len(w.top.raw), Began: w.began, Now: w.ended,
 	}
-	for i := range w.messages {
-		m := &w.messages[i]
-		s.Messages = append(s.Messages, spooledMessage{w.identity(i), m.Format, m.Role, m.Ref})
+	for i := range w.history.Len() {
+		m := w.history.Message(i)
+		s.Messages = append(s.Messages, spooledMessage{w.history.Identity(i), m.Format, m.Role, m.Ref})
 		e.Blobs = append(e.Blobs, m.Raw)
 	}
 	e.Blobs = append(e.Blobs, w.top.raw...)
@@ -108,7 +108,6 @@ func readSpooled(e spool.Entry, store timeline.Store) (*write, error) {
 		change: timeline.Change{Now: s.Began, Stay: s.Stay, Project: s.Project, Continues: s.Continues, Put: s.Put,
 			Drop: s.Drop},
 		size: s.Size, began: s.Began, ended: s.Now, store: store, again: true, who: s.Who,
-		identity: func(i int) timeline.Hash { return s.Messages[i].Identity },
 	}
 	if s.Entry != nil {
 		w.entry = *s.Entry
@@ -118,11 +117,13 @@ func readSpooled(e spool.Entry, store timeline.Store) (*write, error) {
 		return nil, fmt.Errorf("read a call of the spool: %d messages, %d of the request, and %d parts",
 			len(s.Messages), s.Asked, len(e.Blobs))
 	}
+	messages := make([]timeline.Resent, 0, len(raws))
 	for i, raw := range raws {
 		m := &s.Messages[i]
-		w.messages = append(w.messages, timeline.Resent{Raw: raw, Format: m.Format, Role: m.Role, Ref: m.Ref,
+		messages = append(messages, timeline.Resent{Raw: raw, Format: m.Format, Role: m.Role, Ref: m.Ref,
 			Time: s.Began})
 	}
+	w.history = timeline.HistoryOf(messages, func(i int) timeline.Hash { return s.Messages[i].Identity })
 	for _, raw := range next(s.Contents) {
 		w.top.keep(raw)
 	}

@@ -12,7 +12,8 @@ import (
 func TestASpooledCallDropsItsNotes(t *testing.T) {
 	drop := []timeline.Key{{Kind: timeline.KindDecision, Key: "request"}}
 	w := &write{id: "call", change: timeline.Change{Drop: drop},
-		plans: func(*timeline.Appended) ([]plan.Stored, error) { return nil, nil }}
+		history: timeline.HistoryOf(nil, nil),
+		plans:   func(*timeline.Appended) ([]plan.Stored, error) { return nil, nil }}
 	e, err := w.spooled()
 	if err != nil {
 		t.Fatal(err)

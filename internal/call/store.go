@@ -104,22 +104,15 @@ func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Has
 	if c.thread.Homeless && c.thread.From == 0 && len(c.thread.Before) == 0 && !c.thread.Stay {
 		w.who = &who
 	}
-	w.messages = c.resent(c.chain[c.thread.From:], reply)
-	for _, i := range c.thread.Echoes { // a reply in the client's words
-		w.messages[i-c.thread.From].Ref = "reply"
+	for i := range reply {
+		reply[i].Sum = reply[i].Summed()
 	}
-	w.asked = len(w.messages) - len(reply)
-	for i := w.asked; i < len(w.messages); i++ { // by this a model's reply is known from what clients say it said
-		if w.messages[i].Ref = e.Reply; e.Reply == "" || len(e.Reply) > timeline.MaxRef {
-			w.messages[i].Ref = "reply"
-		}
+	h := &history{call: c, asked: c.chain[c.thread.From:], reply: reply, identities: identities,
+		format: c.body.Format.String(), ref: e.Reply}
+	if e.Reply == "" || len(e.Reply) > timeline.MaxRef {
+		h.ref = refReply
 	}
-	w.identity = func(i int) timeline.Hash {
-		if i < w.asked {
-			return c.thread.Identities[i]
-		}
-		return identities[i-w.asked]
-	}
+	w.history, w.asked = h, len(h.asked)
 	w.written = func(now *timeline.Appended) {
 		if n := len(now.Way); n > 0 {
 			c.engine.index.Written(c.thread, now.Way[n-1], now.Head)
@@ -145,16 +138,49 @@ func (c *Call) toWrite(e *entry, reply []chat.Message, identities []timeline.Has
 	return w
 }
 
-// resent returns the messages of a request and its reply for the log.
-func (c *Call) resent(request, reply []chat.Message) []timeline.Resent {
-	out := make([]timeline.Resent, 0, len(request)+len(reply))
-	format := c.body.Format.String()
-	for _, messages := range [][]chat.Message{request, reply} {
-		for i := range messages {
-			m := &messages[i]
-			out = append(out, timeline.Resent{Raw: m.Raw, Sum: m.Summed(), Format: format,
-				Role: cmp.Or(string(m.Role), m.Type), Time: c.began})
-		}
+// history is a request and its reply for the log. A message is made for it only if the log
+// does not know its bytes, which after the first call of a conversation are few.
+type history struct {
+	call         *Call
+	asked, reply []chat.Message
+	identities   []timeline.Hash // of reply
+	format, ref  string          // ref is that of the reply
+}
+
+// refReply is the reference of a reply without an id, and of one in the client's words. By a
+// reference a model's reply is known from what clients say that it said.
+const refReply = "reply"
+
+// Len implements timeline.History.
+func (h *history) Len() int { return len(h.asked) + len(h.reply) }
+
+func (h *history) message(i int) *chat.Message {
+	if i < len(h.asked) {
+		return &h.asked[i]
 	}
-	return out
+	return &h.reply[i-len(h.asked)]
+}
+
+// Sum implements timeline.History.
+func (h *history) Sum(i int) uint64 { return h.message(i).Summed() }
+
+// Message implements timeline.History.
+func (h *history) Message(i int) timeline.Resent {
+	m := h.message(i)
+	r := timeline.Resent{Raw: m.Raw, Sum: m.Summed(), Format: h.format, Role: cmp.Or(string(m.Role), m.Type),
+		Time: h.call.began}
+	if i >= len(h.asked) {
+		r.Ref = h.ref
+	} else if slices.Contains(h.call.thread.Echoes, h.call.thread.From+i) {
+		r.Ref = refReply
+	}
+	return r
+}
+
+// Identity implements timeline.History.
+func (h *history) Identity(i int) timeline.Hash {
+	if i < len(h.asked) {
+		return h.call.thread.Identities[i]
+	}
+	return h.identities[i-len(h.asked)]
 }

@@ -17,20 +17,19 @@ import (
 // by one that found it in a spool.
 type write struct {
 	id, tenant, conversation string
-	// before identifies the messages that precede messages; the first asked of those
+	// before identifies the messages that precede history; the first asked of those
 	// are the request's, the others the reply's.
-	before   []timeline.Hash
-	messages []timeline.Resent
-	identity func(i int) timeline.Hash
-	asked    int
-	change   timeline.Change // goes with the request
-	entry    entry           // without its Forms
-	top      contents        // of the entry
-	size     *timeline.Record
-	began    time.Time
-	ended    time.Time // when the call ended
-	store    timeline.Store
-	stored   *timeline.Snapshot // what the call has read of the conversation; nil: nothing
+	before  []timeline.Hash
+	history timeline.History
+	asked   int
+	change  timeline.Change // goes with the request
+	entry   entry           // without its Forms
+	top     contents        // of the entry
+	size    *timeline.Record
+	began   time.Time
+	ended   time.Time // when the call ended
+	store   timeline.Store
+	stored  *timeline.Snapshot // what the call has read of the conversation; nil: nothing
 	// plans returns the plans to store; at is nil if it is not known what the store has.
 	// planned is called with each that is stored; it may be nil.
 	plans   func(at *timeline.Appended) ([]plan.Stored, error)
@@ -65,7 +64,7 @@ func (w *write) writeTo(ctx context.Context, log *timeline.Log) error {
 
 func (w *write) appendTo(ctx context.Context, log *timeline.Log) error {
 	var plans []plan.Stored
-	done, err := log.AppendThen(ctx, w.tenant, w.conversation, w.before, w.messages, w.asked, w.identity, w.change,
+	done, err := log.AppendThen(ctx, w.tenant, w.conversation, w.before, w.history, w.asked, w.change,
 		func(at *timeline.Appended) (change timeline.Change, err error) {
 			if err := w.checkNew(ctx); err != nil {
 				return change, err
@@ -118,7 +117,7 @@ func (w *write) checkNew(ctx context.Context) error {
 // the call ended: then its head stays where it is. Another server may have written later
 // calls while this one waited.
 func (w *write) passed(at *timeline.Appended) bool {
-	return at.Updated.After(w.ended) && at.Head.Depth >= int64(len(w.before)+len(w.messages))
+	return at.Updated.After(w.ended) && at.Head.Depth >= int64(len(w.before)+w.history.Len())
 }
 
 // records are those of a call whose request ends at a place, and of its plans, with their
@@ -199,7 +198,7 @@ func isFinal(err error) bool { return errors.Is(err, timeline.ErrInvalid) }
 func (w *write) atHome(ctx context.Context, index *thread.Index) (*write, error) {
 	h := &thread.Homeless{Tenant: w.tenant, Conversation: w.conversation, Record: *w.who}
 	for i := range w.asked {
-		h.Identities = append(h.Identities, w.identity(i))
+		h.Identities = append(h.Identities, w.history.Identity(i))
 	}
 	if w.again {
 		h.Written = timeline.Key{Kind: "call", Key: w.id}

@@ -191,7 +191,7 @@ func (m *clients) send(r *rapid.T, name string) {
 func (m *clients) ask(r *rapid.T, log *timeline.Log, name string, h sent,
 	extra timeline.Change) (timeline.Appended, error) {
 	first := rapid.IntRange(1, len(h)).Draw(r, "request")
-	a, err := log.AppendThen(ctx, timeline.Local, name, nil, h.resent(), first, h.says, extra,
+	a, err := log.AppendThen(ctx, timeline.Local, name, nil, timeline.HistoryOf(h.resent(), h.says), first, extra,
 		func(at *timeline.Appended) (timeline.Change, error) {
 			return timeline.Change{Now: extra.Now.Add(time.Second), Put: []timeline.Record{
 				{Kind: "request", Key: "latest", At: at.Place(int64(first)), Data: []byte(at.Forms.String())},
