@@ -155,6 +155,9 @@ type Request struct {
 	// Managed is the field with which the request asks the provider to manage the window
 	// ("truncation", "previous_response_id", …); empty if there is none.
 	Managed string
+	// Compacts reports that a field of the request asks the provider for the summary that
+	// replaces the history.
+	Compacts bool
 }
 
 // Arguments returns the JSON text of a call's arguments in either form. Malformed

@@ -87,6 +87,9 @@ func show(b *wire.Body) string {
 	if b.Managed != "" {
 		fmt.Fprintf(&out, " managed by %s", b.Managed)
 	}
+	if b.Compacts {
+		out.WriteString(" compacts")
+	}
 	out.WriteString("\n")
 	for i := range b.System {
 		out.WriteString("system" + part(&b.System[i]) + "\n")

@@ -168,3 +168,68 @@ func TestASummaryIsKnownByItsWords(t *testing.T) {
 		})
 	}
 }
+
+// A client asks Anthropic for the summary of its history with a field of the request, and goes
+// on with the block that it got. The summary sees all of the history, and recall finds at once
+// what it has lost.
+//
+// SPEC E2, D3; PROXY rule 7
+func TestACompactionOnDemandSeesAllAndIsContinued(t *testing.T) {
+	profiles, err := window.NewProfiles(window.Profile{Name: "small", Budget: 3000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const summary = "Twenty things were read about harbours, one after another, and all of them were in order.\n" +
+		"The user will ask about some of the harbours by their numbers next."
+	store := openStore(t, t.TempDir())
+	library := recall.NewLibrary(store, recall.LibraryOptions{})
+	k := newTalker(start(t, store, func(r *fakemodel.Request) fakemodel.Answer {
+		if r.Body.Compacts {
+			return fakemodel.Answer{Compaction: summary, Input: 100, Output: 5}
+		}
+		return fakemodel.Answer{Text: "Noted.", Input: 100, Output: 5}
+	}, func(o *call.TestOptions) {
+		o.Recall = library
+		o.Profile, o.Profiles = "small", profiles
+	}))
+	k.claude, k.header = true, nil
+	t.Cleanup(func() { library.Close() }) // before the store
+	k.list = append(k.list, json.RawMessage(`{"role":"user","content":"Read about the harbours."}`))
+	first := k.again().Header.Get("X-Oriel-Conversation")
+	for n := range 20 {
+		k.list = append(k.list, json.RawMessage(fmt.Sprintf(`{"role":"assistant","content":[
+			{"type":"tool_use","id":"toolu_%dx1y2z3a","name":"read","input":{}}]}`, n)),
+			json.RawMessage(fmt.Sprintf(`{"role":"user","content":[
+				{"type":"tool_result","tool_use_id":"toolu_%dx1y2z3a","content":%q}]}`, n, words(n+1))))
+	}
+	k.list = append(k.list, json.RawMessage(`{"role":"user","content":"Thanks."}`))
+	const tools = `,"tools":[{"name":"read","input_schema":{"type":"object"}}]`
+	k.more = tools
+	k.again()
+	if k.shows(1) {
+		t.Fatal("nothing was cut: the test shows nothing")
+	}
+	k.list = append(k.list, json.RawMessage(`{"role":"user","content":"Bye."}`))
+	k.more = tools + `,"compaction":{"type":"summarize"}`
+	k.again()
+	for n := range 20 {
+		if !k.shows(n + 1) {
+			t.Errorf("the summary is written without thing %d", n+1)
+		}
+	}
+	if err := library.Wait(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	k.more = tools
+	k.list = append(k.list[len(k.list)-1:], json.RawMessage(
+		`{"role":"user","content":"East of which pier does harbour 7 lie?"}`))
+	if now := k.again().Header.Get("X-Oriel-Conversation"); now == first || now == "" {
+		t.Errorf("what goes on behind the summary is conversation %q, before it was %q", now, first)
+	}
+	if !bytes.Contains(k.last, []byte("harbour 7 lies east of pier 49")) {
+		t.Errorf("the first question has %s", k.last)
+	}
+	if !bytes.Contains(k.last, []byte(`"messages":[{"role":"assistant","content":[{"content":"Twenty things`)) {
+		t.Errorf("the block does not lead the messages: %s", k.last)
+	}
+}

@@ -349,7 +349,7 @@ func (r *Engine) begin(ctx context.Context, c *Request, body *wire.Body, cur *tu
 	request := &thread.Request{
 		Tenant: c.Tenant, Hints: begun.hints, Previous: body.Hints.Previous, Held: body.Hints.Conversation != "",
 		Sketch: r.sketches.lookUp(thread.Prompt(&body.Request)),
-		Retry:  retries(c.Header), Messages: chain, Now: begun.began,
+		Retry:  retries(c.Header), Messages: chain, Compacts: body.Compacts, Now: begun.began,
 	}
 	off := cur.profile(c) == "off"
 	wait := r.storeWait()

@@ -31,6 +31,7 @@ type talker struct {
 	calls  int
 	last   []byte // what the model was sent last
 	more   string // fields of the body beside model and messages
+	claude bool   // speaks Anthropic's protocol
 }
 
 func newTalker(b *bench, header ...string) *talker {
@@ -59,11 +60,16 @@ func (k *talker) again() *http.Response {
 		k.t.Fatal(err)
 	}
 	body := fmt.Appendf(nil, `{"model":"gpt-4o"%s,"messages":%s}`, k.more, list)
-	resp, answer := k.send("/v1/chat/completions", body, k.header...)
+	path, format := "/v1/chat/completions", wire.Chat
+	if k.claude {
+		path, format = "/v1/messages", wire.Anthropic
+		body = fmt.Appendf(nil, `{"model":"claude-sonnet-4-6","max_tokens":500%s,"messages":%s}`, k.more, list)
+	}
+	resp, answer := k.send(path, body, k.header...)
 	if resp.StatusCode != http.StatusOK {
 		k.t.Fatalf("%s: %s", resp.Status, answer)
 	}
-	k.list = append(k.list, readReply(k.t, wire.Chat, false, answer).Message)
+	k.list = append(k.list, readReply(k.t, format, false, answer).Message)
 	k.calls++
 	k.settle(k.calls)
 	k.mu.Lock()

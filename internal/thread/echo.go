@@ -97,7 +97,7 @@ func related(reply, m *chat.Message) bool {
 func textOf(m *chat.Message) string {
 	var b strings.Builder
 	for i := range m.Parts {
-		if m.Parts[i].Kind == chat.Text {
+		if k := m.Parts[i].Kind; k == chat.Text || k == chat.Compaction {
 			b.WriteString(m.Parts[i].Text.String())
 		}
 	}

@@ -72,7 +72,8 @@ func (t *tenant) quoted(n *namespace, r *Request, p place) *conversation {
 	for i := p.depth; i < len(r.Messages) && i < p.depth+maxGap; i++ {
 		m := &r.Messages[i]
 		for j := range m.Parts {
-			if part := &m.Parts[j]; part.Kind == chat.Text && len(part.Text) <= left {
+			part := &m.Parts[j]
+			if (part.Kind == chat.Text || part.Kind == chat.Compaction) && len(part.Text) <= left {
 				left -= len(part.Text)
 				lines(part.Text.String(), func(l summaryLine) { said[l.hash] = true })
 			}

@@ -34,6 +34,9 @@ type Request struct {
 	Offline bool
 	// Messages are the messages of the history, with their bytes; see Chain.
 	Messages []chat.Message
+	// Compacts reports that a field of the request asks for the summary that replaces the
+	// history.
+	Compacts bool
 	Now      time.Time
 
 	anybody bool // search all namespaces, for Peek
@@ -78,7 +81,7 @@ func (r *Request) prepare() {
 	if r.hashes != nil {
 		return
 	}
-	r.compacts = chat.AsksForSummary(r.Messages)
+	r.compacts = r.Compacts || chat.AsksForSummary(r.Messages)
 	r.hashes = make([]uint64, len(r.Messages))
 	for i := range r.Messages {
 		r.hashes[i] = r.Messages[i].Summed()

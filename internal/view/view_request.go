@@ -66,7 +66,7 @@ func (v *Viewer) newRequest(in *Input) (*request, error) {
 	if s.profile, err = v.o.Profiles.Lookup(in.Profile); err != nil {
 		return nil, err
 	}
-	s.compacts = in.Compacts || chat.AsksForSummary(in.Body.Messages)
+	s.compacts = in.Compacts || in.Body.Compacts || chat.AsksForSummary(in.Body.Messages)
 	s.quiet = s.compacts
 	s.model = v.o.Models.Lookup(in.Body.Model)
 	s.recalls = voice.FindRecall(&in.Body.Request) != ""

@@ -48,6 +48,11 @@ func anthropic(b *wire.Body, a *Answer) reply {
 		block(object{"type": "text", "text": ""}, object{"type": "text", "text": a.Text},
 			deltas("text_delta", "text", a.Text)...)
 	}
+	if a.Compaction != "" {
+		stop = "compaction"
+		block(object{"type": "compaction", "content": nil}, object{"type": "compaction", "content": a.Compaction},
+			object{"type": "compaction_delta", "content": a.Compaction})
+	}
 	for _, c := range a.Calls {
 		stop = "tool_use"
 		block(object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": object{}},

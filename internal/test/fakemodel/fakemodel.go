@@ -42,7 +42,8 @@ type Answer struct {
 	Thinking string
 	Text     string
 	Calls    []Call
-	// Compaction, if set, makes the answer the item that replaces a Responses history.
+	// Compaction, if set, makes the answer the item or the block that replaces a Responses or
+	// an Anthropic history.
 	Compaction string
 	// Input, CacheRead, CacheWrite and Output are the usage. If all are 0, none is
 	// reported, if the format allows that.

@@ -152,8 +152,11 @@ func (a *anthropic) order() {
 	// "messages.0: use the top-level 'system' parameter for the initial system
 	// prompt". Doubtful: current first-party models were seen to accept an
 	// assistant message first; older models, the cloud platforms and most
-	// compatible servers do not, and no cut needs it.
-	if role := a.messages[0].role; role == "assistant" || role == "system" && !a.messages[0].directive() {
+	// compatible servers do not, and no cut needs it. A summary that the API
+	// wrote on demand is sent back as it came, "first in messages, in place of
+	// the messages it summarizes" (platform.claude.com, compaction).
+	if role := a.messages[0].role; role == "assistant" && !a.messages[0].compacted() ||
+		role == "system" && !a.messages[0].directive() {
 		a.add(FirstRole, 0, "the first message is of role %s", role)
 	}
 	if last := len(a.messages) - 1; a.NoPrefill && a.messages[last].role == "assistant" {
@@ -168,6 +171,11 @@ func (a *anthropic) order() {
 func (m message) directive() bool {
 	list, ok := asArray(m.object["content"])
 	return m.role == "system" && ok && len(list) == 0 && m.has("output_config")
+}
+
+// compacted reports whether m begins with a summary that the API wrote.
+func (m message) compacted() bool {
+	return len(m.blocks) > 0 && m.blocks[0].kind == "compaction"
 }
 
 // systemPlaces checks where mid-conversation system messages stand: "role

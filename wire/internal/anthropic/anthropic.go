@@ -75,9 +75,13 @@ func isCount(path string) bool {
 }
 
 func readField(r *protocol.Reader, name string, v rawjson.Value) (err error) {
-	if name == "system" {
+	switch name {
+	case "system":
 		r.Request.System, err = r.Content(v, readPart)
 		return err
+	case "compaction": // on demand: the answer is a block that takes the place of the messages
+		r.Request.Compacts = v.Kind() == rawjson.Object
+		return nil
 	}
 	return r.Member(name, v)
 }

@@ -67,6 +67,12 @@ func readPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) error {
 	case "tool_reference":
 		p.Kind = chat.Catalog
 		p.Name, err = protocol.Member(v, "tool_name", protocol.Str)
+	case "tool_addition", "tool_removal": // by reference or with the definition
+		p.Kind = chat.Catalog
+		tool := v.Get("tool")
+		if p.Name = tool.Get("definition").Get("name").Str(); p.Name == "" {
+			p.Name = tool.Get("name").Str()
+		}
 	default:
 		switch {
 		case p.Type == "tool_use" || strings.HasSuffix(p.Type, "_tool_use"):
