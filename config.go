@@ -70,6 +70,7 @@ type Retention = engine.Retention
 //	RecallWait   time.Duration        // the most that a call waits for recall; 0: 100 ms
 //	RecallReach  recall.Reach         // how far the first call of a conversation looks back
 //	PlainCache   bool                 // the upstream caches plain prefixes, as vLLM does
+//	MarkCache    bool                 // asks for Anthropic's cache where the client does not
 //	StoredBytes  map[string]int64     // limits by tenant; "*": all others
 //	Condense     *CondenseOptions     // a model summarises what leaves; nil: rules do
 type CallOptions = call.Options

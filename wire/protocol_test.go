@@ -10,7 +10,7 @@ import (
 // mayBeEmpty are the parts for which nothing is an answer.
 var mayBeEmpty = map[string]bool{
 	"IsCount": true, "System": true, "Signs": true, "FromText": true, "LacksList": true, "Held": true, "Rules": true,
-	"Before": true, "MarksCache": true, "Steady": true, "Opening": true, "NamesReplies": true, "Unbound": true,
+	"Before": true, "MarksCache": true, "Steady": true, "AskCache": true, "Opening": true, "NamesReplies": true, "Unbound": true,
 }
 
 // holes returns the parts that a protocol lacks.

@@ -67,6 +67,15 @@ func (b *Body) Write(view []Piece) ([]byte, error) {
 	return append(out, b.data[b.list.end:]...), nil
 }
 
+// AskCache returns data, a request made from b, with a field that asks the provider to cache
+// the prompt, if its protocol has one and nothing in the request is marked already.
+func (b *Body) AskCache(data []byte) []byte {
+	if ask := b.Format.Protocol().AskCache; ask != nil {
+		return ask(data)
+	}
+	return data
+}
+
 // Steady returns data, a request made from b, without what changes with every call although
 // nothing was said, such as Claude Code's billing line, behind which a plain prefix cache
 // finds nothing. The length stays the same. Without such a part it returns data itself.

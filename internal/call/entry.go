@@ -68,6 +68,8 @@ type entry struct {
 	Repeats *Repeats `json:"repeats,omitempty"`
 	// Managed is the field with which the request asked the provider to manage the window.
 	Managed string `json:"managed,omitempty"`
+	// Marked reports that the view asked for the provider's cache.
+	Marked bool `json:"marked,omitempty"`
 }
 
 func (c *Call) entry(reply *wire.Reply, err error) *entry {
@@ -77,7 +79,7 @@ func (c *Call) entry(reply *wire.Reply, err error) *entry {
 		Messages: len(c.chain) - c.thread.From, Before: len(c.thread.Before), Head: c.thread.Head,
 		Began: timeline.Micro(c.began), MS: ms(c.ended.Sub(c.began)), Status: c.status,
 		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total,
-		Managed: c.body.Managed,
+		Managed: c.body.Managed, Marked: c.tuning.o.MarkCache && c.shown != nil,
 	}
 	e.Repeats = c.engine.lines.repeats(c, reply.Usage.HasUsage)
 	if s := c.shown; s != nil {

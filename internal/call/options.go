@@ -48,6 +48,9 @@ type Options struct {
 	// the part of Claude Code's billing line that differs with every call is
 	// sent as zeros.
 	PlainCache bool
+	// MarkCache asks Anthropic's API to cache the prompts of clients that do not ask. What is
+	// written to the cache costs more than what is not, so that single calls cost more.
+	MarkCache bool
 	// StoredBytes limits what the histories of tenants take in the store, as
 	// timeline.Stats.Stored counts it; "*" is for tenants that are not listed, and 0 is no
 	// limit. Calls beyond it are sent and not recorded. The sizes are measured in the

@@ -63,13 +63,14 @@ func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation st
 
 // input returns the call as the input of a viewer.
 func (e *entry) input(c *Stored) (*view.Input, error) {
-	body, err := wire.Read(c.Body, wire.Auto, wire.Limits{})
+	format, _ := wire.ByName(e.Format) // Auto for what is unknown
+	body, err := wire.Read(c.Body, format, wire.Limits{})
 	if err != nil {
 		return nil, err
 	}
 	_, chain := thread.Chain(body.Messages)
 	in := &view.Input{
-		Body: body, Profile: e.Profile,
+		Body: body, Profile: e.Profile, MarkCache: e.Marked,
 		Thread: &thread.Thread{From: len(chain) - e.Messages, Head: e.Head, Before: make([]timeline.Hash, e.Before)},
 	}
 	if e.Hard > 0 {

@@ -24,8 +24,9 @@ func (c *Call) input(t *thread.Thread) *view.Input {
 		ID: fmt.Sprintf("%s-%d", c.request.ID, len(c.fresh)), Body: c.body, Thread: t,
 		Profile: c.tuning.profile(c.request), Asked: c.request.Profile != "", Budget: budgetOf(c.request.Header),
 		Compacts: compacts(c.request.Header), Betas: betas(c.request.Header), PlainCache: c.tuning.o.PlainCache,
-		Now:  c.began,
-		Most: c.most, Unbind: c.unbound, Project: c.recallProject,
+		MarkCache: c.tuning.o.MarkCache,
+		Now:       c.began,
+		Most:      c.most, Unbind: c.unbound, Project: c.recallProject,
 	}
 }
 

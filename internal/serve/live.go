@@ -47,6 +47,7 @@ func (s *LiveSettings) options(l *settings.Loaded) (Options, error) {
 			Thresholds: l.Thresholds.Percents(), LowMark: l.LowMark,
 			KeepTools: l.KeepTools, RecallTokens: l.Recall.Tokens, RecallWait: l.Recall.Wait,
 			RecallReach: recall.Reach(l.Recall.Scope), PlainCache: l.Upstream.PlainCache,
+			MarkCache: l.Upstream.MarkCache,
 		},
 		Embed: l.Embed,
 		Waits: s.Waits,

@@ -96,6 +96,11 @@ type Upstream struct {
 	// part of Claude Code's billing line that changes with every call is then sent as
 	// zeros, under every profile but "off".
 	PlainCache bool `toml:"plain_cache" protects:"yes"`
+	// Set this to have Anthropic's API cache the prompts of clients that do not ask for it
+	// (no cache_control in the request), under every profile but "off". Writing to the cache
+	// costs a quarter more than reading the tokens once, and every later call of a
+	// conversation reads them for a tenth: single calls cost more, conversations less.
+	MarkCache bool `toml:"mark_cache"`
 }
 
 // Thresholds are percents. For a profile, -1 means the threshold for all.

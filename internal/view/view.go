@@ -126,6 +126,8 @@ type Input struct {
 	// local servers do. The part of Claude Code's billing line that changes
 	// with every call, which means nothing to them, is then sent as zeros.
 	PlainCache bool
+	// MarkCache has the provider asked to cache the prompt if the client does not ask.
+	MarkCache bool
 	// Pins are the depths of the messages that stay.
 	Pins []int
 	// Agree, if set, makes a decision that of all processes, unless one of them was

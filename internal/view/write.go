@@ -24,12 +24,16 @@ func (s *request) write(pieces []wire.Piece, total token.Breakdown) ([]byte, tok
 	return s.steady(body), total, err
 }
 
-// steady returns a body without what changes with every call.
+// steady returns a body without what changes with every call, and asks for the cache, if the
+// settings want that.
 func (s *request) steady(body []byte) []byte {
-	if !s.PlainCache {
-		return body
+	if s.PlainCache {
+		body = s.Body.Steady(body)
 	}
-	return s.Body.Steady(body)
+	if s.MarkCache {
+		body = s.Body.AskCache(body)
+	}
+	return body
 }
 
 // changed reports whether a body differs from the original.

@@ -48,6 +48,7 @@ func Protocol() *protocol.Protocol {
 		TextPart:   protocol.TextPart,
 		MarksCache: true,
 		Steady:     steady,
+		AskCache:   askCache,
 
 		Encode: encode,
 

@@ -95,6 +95,9 @@ type Protocol struct {
 	// call although nothing was said: a plain prefix cache finds nothing behind it. The length
 	// stays the same. It returns body itself without such a part; nil if there never is one.
 	Steady func(r *chat.Request, body []byte) []byte
+	// AskCache returns a body with a field that asks the provider to cache the prompt, or body
+	// itself if it asks already; nil if providers cache without being asked.
+	AskCache func(body []byte) []byte
 
 	// Requests that a program makes.
 
