@@ -36,7 +36,7 @@ var layers = []string{
 	"internal/secret",
 	"internal/llm",
 	"chat",
-	"internal/voice",
+	"internal/prompt",
 	"internal/bpe",
 	"internal/clip",
 	"wire",

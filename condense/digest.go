@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/quote"
-	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // Digest condenses an agent's work without a model: what was asked, what was
@@ -125,13 +125,13 @@ func (c *collector) span(events []event) {
 		}
 	}
 	if asked != "" {
-		c.add(secOpen, voice.DigestAsked+shorten(asked, 300), askedAt, 1)
+		c.add(secOpen, prompt.DigestAsked+shorten(asked, 300), askedAt, 1)
 	}
 	for i, step := range c.todo {
 		if i == 12 {
 			break
 		}
-		c.add(secOpen, voice.DigestStep+toolText(shorten(step, 160)), c.todoAt, 0)
+		c.add(secOpen, prompt.DigestStep+toolText(shorten(step, 160)), c.todoAt, 0)
 	}
 }
 
@@ -152,7 +152,7 @@ const (
 func (c *collector) request(e *event, asked string, first bool) {
 	all := lead(sentences(e.text))
 	if len(all) == 1 && asked != "" && isReply(all[0]) {
-		c.add(secDecisions, voice.DigestAsked+shorten(asked, 200)+" "+voice.DigestUser+all[0].text, e.msg, 1)
+		c.add(secDecisions, prompt.DigestAsked+shorten(asked, 200)+" "+prompt.DigestUser+all[0].text, e.msg, 1)
 		return
 	}
 	var rest []string
@@ -166,7 +166,7 @@ func (c *collector) request(e *event, asked string, first bool) {
 		// Of the first request only rules go to the decisions: its wishes are the
 		// task.
 		if w := decides(c.buf, s.text, true); (w > 1 || w == 1 && !first) && len(s.text) < 2*oneSentence {
-			c.add(secDecisions, voice.DigestUser+shorten(s.text, oneSentence), e.msg, w)
+			c.add(secDecisions, prompt.DigestUser+shorten(s.text, oneSentence), e.msg, w)
 			continue
 		}
 		rest = append(rest, s.text)
@@ -175,7 +175,7 @@ func (c *collector) request(e *event, asked string, first bool) {
 	c.buf = plain(c.buf, text)
 	switch {
 	case text == "" && blocks == len(all) && blocks > 0:
-		text = fmt.Sprintf(voice.DigestPasted, strings.Count(e.text, "\n")+1)
+		text = fmt.Sprintf(prompt.DigestPasted, strings.Count(e.text, "\n")+1)
 	case text == "" && first && len(all) > 0:
 		text = shorten(all[0].text, oneSentence)
 	case text == "" || nodding(c.buf) && !first:
@@ -266,7 +266,7 @@ func (c *collector) answer(e *event, last bool) (asked string) {
 		}
 		c.buf = plain(c.buf, s.text)
 		if decides(c.buf, s.text, false) > 0 && len(s.text) < 2*oneSentence {
-			c.add(secDecisions, voice.DigestAssistant+shorten(strip(s.text), oneSentence), e.msg, 0)
+			c.add(secDecisions, prompt.DigestAssistant+shorten(strip(s.text), oneSentence), e.msg, 0)
 		} else if room > 0 && s.text[0] != '|' && s.text[0] != '#' && !strings.HasSuffix(s.text, ":") &&
 			s.text != noAnswer {
 			head = append(head, shorten(strip(s.text), 200))

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/quote"
-	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // call collects a tool call and its outcome.
@@ -94,7 +94,7 @@ func label(name string, a arguments, limit int) string {
 func toolText(text string) string { return quote.Disarm(oneLine(text)) }
 
 // refusedCall begins the line of a call whose result says that the user refused it.
-const refusedCall = voice.DigestRefused
+const refusedCall = prompt.DigestRefused
 
 func (c *collector) file(path string, at int, changes bool, o outcome) *file {
 	f := c.files[path]

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 )
 
 // section is a part of a digest. The constants are in the order of writing.
@@ -29,18 +29,18 @@ const (
 
 // titles are part of the format: a later digest finds its sections by them.
 var titles = [sections]string{
-	secEarlier:   voice.DigestEarlier,
-	secAbout:     voice.DigestAbout,
-	secAgreed:    voice.DigestAgreed,
-	secTask:      voice.DigestTask,
-	secDecisions: voice.DigestDecisions,
-	secProgress:  voice.DigestProgress,
-	secChanged:   voice.DigestChanged,
-	secCommands:  voice.DigestCommands,
-	secErrors:    voice.DigestErrors,
-	secOpen:      voice.DigestOpen,
-	secRead:      voice.DigestRead,
-	secNames:     voice.DigestNames,
+	secEarlier:   prompt.DigestEarlier,
+	secAbout:     prompt.DigestAbout,
+	secAgreed:    prompt.DigestAgreed,
+	secTask:      prompt.DigestTask,
+	secDecisions: prompt.DigestDecisions,
+	secProgress:  prompt.DigestProgress,
+	secChanged:   prompt.DigestChanged,
+	secCommands:  prompt.DigestCommands,
+	secErrors:    prompt.DigestErrors,
+	secOpen:      prompt.DigestOpen,
+	secRead:      prompt.DigestRead,
+	secNames:     prompt.DigestNames,
 }
 
 // share is the percentage of the limit that a section may use before the next ones are

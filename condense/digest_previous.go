@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/quote"
-	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // longAgo is the time of the first item of a previous digest.
@@ -44,7 +44,7 @@ func (c *collector) previous(text string) {
 		}
 		at++
 		c.hasWork = c.hasWork || now == secChanged || now == secCommands || now == secErrors || now == secRead ||
-			strings.HasPrefix(line, voice.DigestStep)
+			strings.HasPrefix(line, prompt.DigestStep)
 		switch now {
 		case secEarlier:
 			if len(line) < 60 && (strings.HasSuffix(strings.Trim(line, "*# "), ":") || line[0] == '#') {
@@ -199,8 +199,8 @@ func (c *collector) asTalk() {
 	for _, it := range c.items {
 		switch it.section {
 		case secAbout:
-			if !strings.HasPrefix(it.text, voice.DigestUser) {
-				_, list, found := strings.Cut(it.text, voice.DigestOn)
+			if !strings.HasPrefix(it.text, prompt.DigestUser) {
+				_, list, found := strings.Cut(it.text, prompt.DigestOn)
 				if !found {
 					list = it.text
 				}
@@ -218,14 +218,14 @@ func (c *collector) asTalk() {
 			if m := speech.FindStringSubmatch(it.text); said == "" || m[0] != "" {
 				continue
 			}
-			it = item{section: secAbout, text: voice.DigestUser + shorten(said, talkRequest), at: it.at}
+			it = item{section: secAbout, text: prompt.DigestUser + shorten(said, talkRequest), at: it.at}
 		case secDecisions:
 			who, text, _ := strings.Cut(it.text, ": ")
 			text, weight := (&talk{collector: c}).settles(text)
-			if who+": " != voice.DigestUser || weight == 0 {
+			if who+": " != prompt.DigestUser || weight == 0 {
 				continue
 			}
-			it = item{section: secAgreed, text: voice.DigestUser + text, at: it.at, weight: weight}
+			it = item{section: secAgreed, text: prompt.DigestUser + text, at: it.at, weight: weight}
 		case secProgress:
 			continue
 		}

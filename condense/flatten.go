@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/quote"
-	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // flatten writes messages as plain text, one piece per message: a model must not take the
@@ -75,11 +75,11 @@ func flatPart(p *chat.Part, limit int) string {
 	case chat.Text, chat.Refusal:
 		return strings.TrimSpace(disarm(p.Text.String()))
 	case chat.Call:
-		return fmt.Sprintf(voice.FlatCall, quote.Label(p.Name)) + quote.Continue(middleOut(p.Arguments(), limit))
+		return fmt.Sprintf(prompt.FlatCall, quote.Label(p.Name)) + quote.Continue(middleOut(p.Arguments(), limit))
 	case chat.Result:
-		label := voice.FlatResult
+		label := prompt.FlatResult
 		if p.IsError {
-			label = voice.FlatFailed
+			label = prompt.FlatFailed
 		}
 		var text strings.Builder
 		text.WriteString(middleOut(p.Text.String(), limit))
@@ -95,14 +95,14 @@ func flatPart(p *chat.Part, limit int) string {
 		}
 		return label + quote.Continue(text.String())
 	case chat.Image:
-		return voice.FlatImage
+		return prompt.FlatImage
 	case chat.Audio:
-		return voice.FlatAudio
+		return prompt.FlatAudio
 	case chat.Document:
 		if p.Media != nil && !p.Media.Text.Empty() {
-			return voice.FlatDocument + " " + quote.Continue(middleOut(p.Media.Text.String(), limit))
+			return prompt.FlatDocument + " " + quote.Continue(middleOut(p.Media.Text.String(), limit))
 		}
-		return voice.FlatDocument
+		return prompt.FlatDocument
 	}
 	return ""
 }

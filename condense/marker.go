@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 )
 
 // Kinds of texts, as in their markers.
@@ -16,14 +16,14 @@ const (
 	KindDigest  = "digest"
 )
 
-// The parts of a marker line; see package voice.
+// The parts of a marker line; see package prompt.
 const (
-	markerOpen = voice.Condensed
-	markerOf   = voice.CondensedOf
-	markerOne  = voice.CondensedOne
-	markerMany = voice.CondensedMany
-	markerLook = voice.CondensedLook
-	markerEnd  = voice.CondensedEnd
+	markerOpen = prompt.Condensed
+	markerOf   = prompt.CondensedOf
+	markerOne  = prompt.CondensedOne
+	markerMany = prompt.CondensedMany
+	markerLook = prompt.CondensedLook
+	markerEnd  = prompt.CondensedEnd
 )
 
 // Header returns the marker line of a text that stands for n messages, such as
@@ -90,7 +90,7 @@ func marker(s string) (end, n int) {
 		}
 	}
 	if tool, named := strings.CutPrefix(after, markerLook); named {
-		after = strings.TrimLeftFunc(tool, voice.ToolRune)
+		after = strings.TrimLeftFunc(tool, prompt.ToolRune)
 	}
 	if !strings.HasPrefix(after, markerEnd) {
 		return 0, 0

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -56,7 +56,7 @@ type Model struct {
 }
 
 // Instructions is the prompt if Model.Prompt is empty.
-const Instructions = voice.SummaryInstructions
+const Instructions = prompt.SummaryInstructions
 
 var errNoCall = errors.New("no model to call")
 
@@ -117,16 +117,16 @@ func (m Model) request(in Input) (Request, error) {
 			}
 			base = cut
 		}
-		b.WriteString(voice.SummaryBase + base + voice.SummaryBaseEnd)
+		b.WriteString(prompt.SummaryBase + base + prompt.SummaryBaseEnd)
 		room -= in.Count(b.String())
 	}
 	limit := m.ResultLimit
 	if limit == 0 {
 		limit = DefaultResultLimit
 	}
-	b.WriteString(voice.SummaryBegin)
+	b.WriteString(prompt.SummaryBegin)
 	b.WriteString(newest(flatten(in.Messages, limit), room, in.Count))
-	b.WriteString(voice.SummaryEnd)
+	b.WriteString(prompt.SummaryEnd)
 	r.Prompt = strings.ToValidUTF8(b.String(), "\ufffd")
 	return r, nil
 }
@@ -134,7 +134,7 @@ func (m Model) request(in Input) (Request, error) {
 // newest joins the newest pieces that fit and notes how many do not. If even the
 // newest piece is too large, it keeps its end.
 func newest(list []string, room int, count func(string) int) string {
-	const note = voice.SummaryOldest
+	const note = prompt.SummaryOldest
 	room -= count(note) + 4
 	first := len(list)
 	for first > 0 {

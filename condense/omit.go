@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 )
 
 // omit removes the sentences of Omit from the users' messages and from Previous.
@@ -80,8 +80,8 @@ func (o *omission) fromSummary(text string) string {
 	for line := range strings.Lines(text) {
 		rest := o.fromEnd(o.any.ReplaceAllLiteralString(line, ""))
 		said := strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(rest), "- "),
-			voice.DigestUser))
-		if rest != line && (said == "" || said+" " == voice.DigestUser || said == "-") {
+			prompt.DigestUser))
+		if rest != line && (said == "" || said+" " == prompt.DigestUser || said == "-") {
 			continue
 		}
 		b.WriteString(rest)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/directive"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/quote"
-	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // TalkMax is the most tokens of the digest of a talk without its marker, an earlier summary
@@ -166,7 +166,7 @@ func (t *talk) about() {
 	if len(all) > 0 {
 		line := strings.Join(all, ", ")
 		if len(t.people) > 0 {
-			line = join(t.people) + voice.DigestOn + line
+			line = join(t.people) + prompt.DigestOn + line
 		}
 		t.add(secAbout, line, 0, 2)
 		t.subjects = all
@@ -178,7 +178,7 @@ func (t *talk) about() {
 	for i := range t.turns {
 		if x := &t.turns[i]; x.role == chat.User {
 			if s := request(x.said); s != "" {
-				asked = append(asked, item{text: voice.DigestUser + shorten(s, talkRequest), at: x.at})
+				asked = append(asked, item{text: prompt.DigestUser + shorten(s, talkRequest), at: x.at})
 			}
 		}
 	}
@@ -250,7 +250,7 @@ func (t *talk) agreed() {
 		x := &t.turns[i]
 		if offer != "" && x.role == chat.User && len(x.said) == 1 && len(x.said[0]) < 60 &&
 			(isReply(sentence{text: x.said[0]}) || nodding(plain(nil, x.said[0]))) {
-			t.add(secAgreed, voice.DigestAsked+shorten(offer, talkSentence)+" "+voice.DigestUser+x.said[0], x.at, 1)
+			t.add(secAgreed, prompt.DigestAsked+shorten(offer, talkSentence)+" "+prompt.DigestUser+x.said[0], x.at, 1)
 		}
 		offer = ""
 		if s := x.said[len(x.said)-1]; x.role == chat.Assistant && offers.MatchString(s) && !smallTalk.MatchString(s) {
@@ -311,7 +311,7 @@ func (t *talk) open() {
 			continue
 		}
 		if s := x.said[len(x.said)-1]; strings.HasSuffix(s, "?") && !idle(s) {
-			t.add(secOpen, x.who+voice.DigestAsks+shorten(strip(s), talkSentence), x.at, 1)
+			t.add(secOpen, x.who+prompt.DigestAsks+shorten(strip(s), talkSentence), x.at, 1)
 		} else if s := request(x.said); s != "" && x.role == chat.User && len(t.people) == 0 {
 			t.add(secOpen, x.who+": "+shorten(s, talkSentence), x.at, 1)
 		}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/number"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/quote"
-	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // AssembleOptions configure Assemble. The zero value is usable.
@@ -189,9 +189,9 @@ func (a *assembler) finish() Assembly {
 }
 
 const (
-	titleRecent   = voice.TitleRecent
-	titleRelevant = voice.TitleRelevant
-	titleQuery    = voice.TitleQuery
+	titleRecent   = prompt.TitleRecent
+	titleRelevant = prompt.TitleRelevant
+	titleQuery    = prompt.TitleQuery
 )
 
 // AssembleText returns a text with three titled parts: recent items, relevant items and

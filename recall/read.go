@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -62,7 +62,7 @@ func (r *Reader) Chat(c *chat.Message) Message {
 			if r.calls == nil {
 				r.calls = map[string]string{}
 			}
-			if voice.OwnCall(p) != "" {
+			if prompt.OwnCall(p) != "" {
 				r.calls[p.ID] = ownCall
 				continue
 			}
@@ -121,7 +121,7 @@ func callWords(p *chat.Part) (what, all string) {
 const ownCall = "\x00"
 
 func (r *Reader) resultWords(p *chat.Part) string {
-	if r.calls[p.ID] == ownCall || voice.OwnTool(p.Name) != "" {
+	if r.calls[p.ID] == ownCall || prompt.OwnTool(p.Name) != "" {
 		delete(r.calls, p.ID)
 		return ""
 	}

@@ -2,7 +2,7 @@ package window
 
 import (
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -47,7 +47,7 @@ func HistoryOf(r *chat.Request, rules chat.Rules, c *token.Counter, z token.Size
 		Base:     n.Total,
 		Pinned:   make([]bool, len(r.Messages)),
 
-		recallTool: voice.FindRecall(r),
+		recallTool: prompt.FindRecall(r),
 		tools:      len(r.Tools) > 0,
 
 		counter: c,

@@ -6,7 +6,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 )
 
 // marker returns the text that tells a model what is missing, the short one if there is no
@@ -14,18 +14,18 @@ import (
 func (h *History) marker(messages, tokens int, short bool) string {
 	switch {
 	case short:
-		return fmt.Sprintf(voice.MissingShort, messages, tokens)
+		return fmt.Sprintf(prompt.MissingShort, messages, tokens)
 	case h.recallTool != "":
-		return fmt.Sprintf(voice.MissingTool, messages, tokens, h.recallTool)
+		return fmt.Sprintf(prompt.MissingTool, messages, tokens, h.recallTool)
 	case !h.tools:
-		return fmt.Sprintf(voice.MissingTalk, messages, tokens)
+		return fmt.Sprintf(prompt.MissingTalk, messages, tokens)
 	}
-	return fmt.Sprintf(voice.Missing, messages, tokens)
+	return fmt.Sprintf(prompt.Missing, messages, tokens)
 }
 
 // parseMarker parses the numbers of a marker that an earlier pass left.
 func parseMarker(text string) (messages, tokens int, ok bool) {
-	n, err := fmt.Sscanf(text, voice.MissingRead, &messages, &tokens)
+	n, err := fmt.Sscanf(text, prompt.MissingRead, &messages, &tokens)
 	return messages, tokens, n == 2 && err == nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -176,7 +176,7 @@ func TestTheNewestWordsAreWholeWhileTheyFit(t *testing.T) {
 			}
 		}
 		if asked > 0 {
-			need += h.Count(fmt.Sprintf(voice.MissingShort, 100, 1000)) + insertOverhead
+			need += h.Count(fmt.Sprintf(prompt.MissingShort, 100, 1000)) + insertOverhead
 		}
 		need += need/31 + 2 // what is written counts a little otherwise
 		budget := need + rapid.IntRange(0, 100).Draw(t, "more")

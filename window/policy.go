@@ -11,7 +11,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/clip"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 )
 
 // settings are the options of one decision with their defaults filled in:
@@ -201,7 +201,7 @@ func (d *draft) leastMarker() int {
 	if messages == 0 {
 		return 0
 	}
-	return d.h.Count(fmt.Sprintf(voice.MissingShort, messages, tokens)) + insertOverhead
+	return d.h.Count(fmt.Sprintf(prompt.MissingShort, messages, tokens)) + insertOverhead
 }
 
 // core returns the size of what must stay.

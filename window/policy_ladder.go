@@ -10,7 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/clip"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 )
 
 // ladder takes one step after the other, each only as far as the low mark needs:
@@ -54,7 +54,7 @@ func ladder(ctx context.Context, d *draft, s *settings) error {
 			}
 			if r := all[i]; superseded[i] == "" && r.exchange < exchange && (filesToo || r.kind != "path") &&
 				maskable(d.h, r, s) {
-				d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), voice.StubLongestAgo),
+				d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), prompt.StubLongestAgo),
 					"least recently touched")
 			}
 		}
@@ -122,7 +122,7 @@ func makeRoom(ctx context.Context, d *draft, s *settings) error {
 	}, "left before")
 	for _, r := range results(d.h) { // results of calls that come back
 		if out[r.message] && d.keep[r.exchange] && maskable(d.h, r, s) {
-			d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), voice.StubLeftBefore), "left before")
+			d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), prompt.StubLeftBefore), "left before")
 		}
 	}
 	for protected := d.top(); protected >= pinned; protected-- {
@@ -253,11 +253,11 @@ func supersededResults(h *History, all []result) []string {
 		}
 		switch {
 		case whole[r.about] && r.reads():
-			why[i] = voice.StubFileRead
+			why[i] = prompt.StubFileRead
 		case seen[key] && r.kind == "command":
-			why[i] = voice.StubCommandRun
+			why[i] = prompt.StubCommandRun
 		case seen[key]:
-			why[i] = voice.StubAskedAgain
+			why[i] = prompt.StubAskedAgain
 		}
 		if !r.shows(h) {
 			continue

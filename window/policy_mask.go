@@ -3,7 +3,7 @@ package window
 import (
 	"context"
 
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 )
 
 // maskResults replaces old tool results by stubs, oldest first, until the low
@@ -25,7 +25,7 @@ func maskResults(_ context.Context, d *draft, s *settings) error {
 		if !maskable(d.h, r, s) || keep > 0 && r.exchange == len(d.h.Cuts.Exchanges)-1 {
 			continue
 		}
-		if d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), voice.StubOldest),
+		if d.mask(r.message, r.part, r.stub(d.h.partTokens(r.message, r.part), prompt.StubOldest),
 			"oldest results first") && s.ClearInputs && r.tool != "" {
 			d.clearArguments(r.callMessage, r.callPart)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/quote"
-	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // result is one tool result of a history with what is known of its call.
@@ -145,7 +145,7 @@ func (r *result) shows(h *History) bool {
 }
 
 // stubMark begins every stub, so that a second pass recognises it.
-const stubMark = voice.Note
+const stubMark = prompt.Note
 
 // stub returns a text that describes a masked result and says that the tool
 // can be run again.
@@ -163,9 +163,9 @@ func (r *result) stub(tokens int, why string) string {
 		about = " " + about
 	}
 	if r.recallTool != "" {
-		return fmt.Sprintf(voice.StubTool, name, about, tokens, why, r.recallTool)
+		return fmt.Sprintf(prompt.StubTool, name, about, tokens, why, r.recallTool)
 	}
-	return fmt.Sprintf(voice.Stub, name, about, tokens, why)
+	return fmt.Sprintf(prompt.Stub, name, about, tokens, why)
 }
 
 // longestStub is more than any stub has, in bytes.

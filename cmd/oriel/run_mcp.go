@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/oriel-context/oriel/internal/mcp"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 )
 
 // registration tells an agent of the MCP server of a run, by its command line or its
@@ -35,7 +35,7 @@ func register(name string, args []string, env environment, base string) *registr
 			object("mcpServers", map[string]string{"type": "http", "url": url})}}
 	case "codex":
 		// The whole table, because a server of that name in its settings may have a command.
-		return &registration{args: []string{"-c", fmt.Sprintf("mcp_servers.%s={url=%q}", voice.ToolServer, url)}}
+		return &registration{args: []string{"-c", fmt.Sprintf("mcp_servers.%s={url=%q}", prompt.ToolServer, url)}}
 	case "opencode":
 		const variable = "OPENCODE_CONFIG_CONTENT"
 		if env.get(variable) != "" {
@@ -49,7 +49,7 @@ func register(name string, args []string, env environment, base string) *registr
 
 // object writes the settings of the server as an agent reads them.
 func object(servers string, settings any) string {
-	out, err := json.Marshal(map[string]any{servers: map[string]any{voice.ToolServer: settings}})
+	out, err := json.Marshal(map[string]any{servers: map[string]any{prompt.ToolServer: settings}})
 	if err != nil {
 		panic(err) // strings only
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 )
 
 // asked remembers which conversations called Oriel's own tools last, so that a tool that an
@@ -41,7 +41,7 @@ const (
 
 // request notes that a request of a conversation has the tools.
 func (a *asked) request(tenant, conversation string, tools []chat.ToolDef) {
-	if voice.FindTool(tools, voice.ToolRecall) == "" {
+	if prompt.FindTool(tools, prompt.ToolRecall) == "" {
 		return
 	}
 	a.mu.Lock()
@@ -60,7 +60,7 @@ func (a *asked) reply(tenant, conversation string, messages []chat.Message) {
 			if p.Kind != chat.Call {
 				continue
 			}
-			if tool := voice.OwnCall(p); tool != "" && len(p.Args) <= maxArguments {
+			if tool := prompt.OwnCall(p); tool != "" && len(p.Args) <= maxArguments {
 				a.add(askedCall{tenant, conversation, tool, oneForm([]byte(p.Arguments()))})
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -40,13 +40,13 @@ func TestACutOffersInstructionsAsPeopleEditedThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.untilCut()
-	title := strings.NewReplacer(`"`, `\"`, "\n", `\n`).Replace(voice.StandingTitle)
+	title := strings.NewReplacer(`"`, `\"`, "\n", `\n`).Replace(prompt.StandingTitle)
 	_, offered, _ := strings.Cut(strings.ReplaceAll(string(k.last), `\u003e`, ">"), title)
-	offered, _, _ = strings.Cut(offered, voice.Note)
+	offered, _, _ = strings.Cut(offered, prompt.Note)
 	if want := `user, edited> Push to main only after a review.\nuser> Always sign commits, please.\n`; offered != want {
 		t.Errorf("offered %q, want %q:\n%s", offered, want, k.last)
 	}
-	if sent := string(k.last); !strings.Contains(sent, voice.Condensed+"digest") ||
+	if sent := string(k.last); !strings.Contains(sent, prompt.Condensed+"digest") ||
 		strings.Contains(sent, "Always use tabs") || strings.Contains(sent, "From now on never push") ||
 		!strings.Contains(sent, "- user: Always sign commits") {
 		t.Errorf("the digest quotes what was dismissed or edited, or not what holds:\n%s", sent)

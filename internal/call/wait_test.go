@@ -11,7 +11,7 @@ import (
 
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
@@ -181,7 +181,7 @@ func TestNothingThatHangsHoldsACallOrItsPlan(t *testing.T) {
 					t.Error("nothing hung")
 				}
 				switch {
-				case tc.name == "embedder" && bytes.LastIndex(c.sent, []byte(voice.Recalled)) < bytes.LastIndex(c.sent,
+				case tc.name == "embedder" && bytes.LastIndex(c.sent, []byte(prompt.Recalled)) < bytes.LastIndex(c.sent,
 					[]byte(`"role":"user"`)):
 					t.Errorf("nothing was found by its words: %s", c.sent)
 				case tc.name == "store":

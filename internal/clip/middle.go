@@ -11,7 +11,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/bpe"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 )
 
 // Head and Tail are the usual arguments of Result, in characters.
@@ -21,10 +21,10 @@ const (
 )
 
 // stubMark begins every marker.
-const stubMark = voice.Note
+const stubMark = prompt.Note
 
 // wholeInHistory is the hint of Middle.
-const wholeInHistory = voice.ElidedWhole
+const wholeInHistory = prompt.ElidedWhole
 
 // elisionMark matches a marker.
 var elisionMark = regexp.MustCompile(`\n?` + regexp.QuoteMeta(stubMark) +
@@ -41,7 +41,7 @@ func marker(n int, unit, hint string) string {
 			return r
 		}, hint)
 	}
-	return fmt.Sprintf(voice.Elided, n, unit, hint)
+	return fmt.Sprintf(prompt.Elided, n, unit, hint)
 }
 
 // Elided reports whether a text contains a marker.
@@ -277,7 +277,7 @@ func Note(p *chat.Part) string {
 			what += fmt.Sprintf(", %d bytes", (len(m.Data)-padding)*3/4)
 		}
 	}
-	return fmt.Sprintf(voice.PartLeftOut, what)
+	return fmt.Sprintf(prompt.PartLeftOut, what)
 }
 
 // elideChars keeps the first head and the last tail characters of a longer text, with a

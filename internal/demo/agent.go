@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -165,7 +165,7 @@ func (a *Agent) Bare(ctx context.Context) (string, error) {
 	for i := range pieces {
 		without := map[int]string{}
 		for j := range got.Messages[i].Parts {
-			if strings.HasPrefix(got.Messages[i].Parts[j].Text.String(), voice.Recalled) {
+			if strings.HasPrefix(got.Messages[i].Parts[j].Text.String(), prompt.Recalled) {
 				without[j] = "…"
 			}
 		}

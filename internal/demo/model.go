@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
-	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -123,7 +123,7 @@ func text(messages []chat.Message, all bool) string {
 	add = func(parts []chat.Part) {
 		for i := range parts {
 			says := parts[i].Text.String()
-			if !all && strings.HasPrefix(says, voice.Recalled) {
+			if !all && strings.HasPrefix(says, prompt.Recalled) {
 				continue
 			}
 			out.WriteString(says)

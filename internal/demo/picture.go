@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -37,7 +37,7 @@ func (a *Agent) picture(got *wire.Body, total int) (p Picture) {
 				part := &m.Parts[j]
 				text, size := part.Text.String(), count.Part(part).Tokens
 				switch {
-				case strings.HasPrefix(text, voice.Recalled), strings.HasPrefix(text, voice.StandingTitle):
+				case strings.HasPrefix(text, prompt.Recalled), strings.HasPrefix(text, prompt.StandingTitle):
 					p.Recalled += size
 					n -= size
 				case strings.HasPrefix(text, chat.Mark):

@@ -9,19 +9,19 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/engine/fault"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/items"
 )
 
 const (
 	// hiddenMark tells the model that it does not see everything. It never changes, so
 	// that prompt caches can keep it.
-	hiddenMark = voice.Hidden
+	hiddenMark = prompt.Hidden
 	// assistantFirst precedes an assistant's message at the beginning, because providers
 	// require that the user begins.
-	assistantFirst = voice.AssistantFirst
+	assistantFirst = prompt.AssistantFirst
 
-	titleRelevant = voice.TitleRelevant
+	titleRelevant = prompt.TitleRelevant
 
 	// framing is the number of tokens that a provider adds to a message.
 	framing = 4

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/report"
-	"github.com/oriel-context/oriel/internal/voice"
 )
 
 type directivesInput struct {
@@ -127,7 +127,7 @@ func (t *tools) changeDirective(ctx context.Context, r *request,
 	}
 	out := &changeDirectiveOutput{Conversation: c.ID(), ID: in.ID, Dismissed: in.Text == ""}
 	if out.Dismissed {
-		out.Note = fmt.Sprintf("The standing instructions of message %d are dismissed: no later call is offered them. The message stays in the history; %s with a text brings one back.", in.ID, voice.ToolChangeDirective)
+		out.Note = fmt.Sprintf("The standing instructions of message %d are dismissed: no later call is offered them. The message stays in the history; %s with a text brings one back.", in.ID, prompt.ToolChangeDirective)
 		return out, c.Dismiss(ctx, in.ID)
 	}
 	out.Note = fmt.Sprintf("The text holds instead of the standing instructions of message %d, which stays in the history as it was said.", in.ID)

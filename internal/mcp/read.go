@@ -9,9 +9,9 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/report"
-	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 )
@@ -140,15 +140,15 @@ func readNote(c *timeline.Conversation, from, to, next int64, goOn, length int) 
 	switch {
 	case goOn > 0:
 		fmt.Fprintf(&b, "Message %d of conversation %s up to byte %d of %d; it goes on: %s {\"conversation\":%s,\"from\":%d,\"offset\":%d} shows the next part.",
-			next-1, quote.Label(c.Name), goOn, length, voice.ToolRead, argumentOf(c.Name), next-1, goOn)
+			next-1, quote.Label(c.Name), goOn, length, prompt.ToolRead, argumentOf(c.Name), next-1, goOn)
 	case next <= to:
 		fmt.Fprintf(&b, "Messages %d to %d of the %d asked for, whole; the next do not fit into one answer: %s {\"conversation\":%s,\"from\":%d,\"to\":%d} shows them.",
-			from, next-1, to-from+1, voice.ToolRead, argumentOf(c.Name), next, to)
+			from, next-1, to-from+1, prompt.ToolRead, argumentOf(c.Name), next, to)
 	case from == to:
 		fmt.Fprintf(&b, "Message %d of conversation %s, which has %d, whole.", from, quote.Label(c.Name), c.Head.Depth)
 	default:
 		fmt.Fprintf(&b, "Messages %d to %d of conversation %s, which has %d, all of them whole.", from, to,
 			quote.Label(c.Name), c.Head.Depth)
 	}
-	return b.String() + " " + voice.QuotedRecord
+	return b.String() + " " + prompt.QuotedRecord
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/report"
-	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
 )
 
@@ -290,7 +290,7 @@ func (s *search) note(shown []passage, total int, inWindow []int64) string {
 	}
 	best := &shown[0]
 	how := fmt.Sprintf("The nearest is message %d: %s {\"conversation\":%s,\"from\":%d} shows it whole.", best.ID,
-		voice.ToolRead, argumentOf(best.Conversation), best.ID)
+		prompt.ToolRead, argumentOf(best.Conversation), best.ID)
 	many := "passages"
 	if total == 1 {
 		many = "passage"
@@ -303,7 +303,7 @@ func (s *search) note(shown []passage, total int, inWindow []int64) string {
 		}
 	}
 	return fmt.Sprintf("%d of %d %s of %s, oldest first. %s%s%s %s", len(shown), total, many,
-		whereInWords(s.where, s.caller), how, more, have, voice.QuotedRecord)
+		whereInWords(s.where, s.caller), how, more, have, prompt.QuotedRecord)
 }
 
 // messageList names messages by their ids.

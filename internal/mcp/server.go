@@ -12,8 +12,8 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/report"
-	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -66,7 +66,7 @@ func New(o Options) *sdk.Server {
 		o.Now = time.Now
 	}
 	s := sdk.NewServer(
-		&sdk.Implementation{Name: voice.ToolServer, Title: "Oriel: the history of your conversations",
+		&sdk.Implementation{Name: prompt.ToolServer, Title: "Oriel: the history of your conversations",
 			Version: o.Version},
 		&sdk.ServerOptions{Instructions: instructions,
 			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{},

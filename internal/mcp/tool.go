@@ -15,7 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/oriel-context/oriel/internal/clip"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 )
 
 // maxText is the most bytes of text in an answer: some 6,000 tokens. Agents cut off or
@@ -31,42 +31,42 @@ type answer interface {
 // The descriptions of the tools.
 var (
 	recallTool = &sdk.Tool{
-		Name: voice.ToolRecall, Title: "Search the history",
+		Name: prompt.ToolRecall, Title: "Search the history",
 		Description: `Search everything that was said, decided, read or run before, by words and meaning, also what is no longer in your context window. Ask in plain words, with the names and terms that the answer would have. Returns the passages that answer it, oldest first, each with its conversation and message id; read shows a message whole.`,
 		Annotations: reads("Search the history"),
 	}
 	readTool = &sdk.Tool{
-		Name: voice.ToolRead, Title: "Read messages whole",
+		Name: prompt.ToolRead, Title: "Read messages whole",
 		Description: `Read messages of a conversation whole, by id: one (from), or several (from, to). The ids are those that recall returns; the messages before and after an id show what led to it.`,
 		Annotations: reads("Read messages whole"),
 	}
 	listTool = &sdk.Tool{
-		Name: voice.ToolListConversations, Title: "List conversations",
+		Name: prompt.ToolListConversations, Title: "List conversations",
 		Description: `List the conversations of the history, the one that was used last first, with title, project, number of messages and time.`,
 		Annotations: reads("List conversations"),
 	}
 	directivesTool = &sdk.Tool{
-		Name: voice.ToolDirectives, Title: "List standing instructions",
+		Name: prompt.ToolDirectives, Title: "List standing instructions",
 		Description: `List what people said should always hold ("always …", "never …", "from now on …", "I prefer …"), oldest first: in this conversation, with scope project in all conversations of this project, with scope user in all there are.`,
 		Annotations: reads("List standing instructions"),
 	}
 	changeDirectiveTool = &sdk.Tool{
-		Name: voice.ToolChangeDirective, Title: "Edit or dismiss a standing instruction",
+		Name: prompt.ToolChangeDirective, Title: "Edit or dismiss a standing instruction",
 		Description: `Replace a standing instruction by text, or dismiss it if text is left out, when the person asks for that: an instruction that no longer holds, or holds in another form. It applies to later conversations too. The message in which it was said stays in the history.`,
 		Annotations: changes("Edit or dismiss a standing instruction", true),
 	}
 	pinTool = &sdk.Tool{
-		Name: voice.ToolPin, Title: "Keep a message in the context window",
+		Name: prompt.ToolPin, Title: "Keep a message in the context window",
 		Description: `Keep a message in the context window for the rest of the conversation, and bring it back if it has left, from the next call on. Use it for what must not be lost; read is enough to see something once.`,
 		Annotations: changes("Keep a message in the context window", false),
 	}
 	unpinTool = &sdk.Tool{
-		Name: voice.ToolUnpin, Title: "Stop keeping a message",
+		Name: prompt.ToolUnpin, Title: "Stop keeping a message",
 		Description: `Let a pinned message leave the context window in its turn. The history keeps it.`,
 		Annotations: changes("Stop keeping a message", true),
 	}
 	undoTool = &sdk.Tool{
-		Name: voice.ToolUndo, Title: "Bring back what left the context window",
+		Name: prompt.ToolUndo, Title: "Bring back what left the context window",
 		Description: `Bring back everything that one cut of the context window left out, the newest cut unless plan names another, from the next call on. Older messages leave for it if there is no room. To see only some of it, use read or pin instead.`,
 		Annotations: changes("Bring back what left the context window", false),
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/plan"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
@@ -195,7 +195,7 @@ func (c *Condensing) follow(s *request, before, fresh *plan.Plan) {
 	sum := plan.Summary{Tenant: s.Thread.Tenant, Conversation: s.Thread.Conversation, Plan: fresh.ID,
 		Model: s.Body.Model, Messages: len(in)}
 	count := func(text string) int { return s.counter.Text(text).Tokens }
-	tool, omit := voice.FindRecall(&s.Body.Request), s.omit
+	tool, omit := prompt.FindRecall(&s.Body.Request), s.omit
 	for i := range in {
 		sum.Before += s.counter.Message(&in[i]).Tokens
 	}

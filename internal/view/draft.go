@@ -8,7 +8,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/plan"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
@@ -195,7 +195,7 @@ func (e *draft) wrote(k int, p *chat.Part) bool {
 	}
 	into, text := e.depth(e.pieces[k].Index), p.Text.String()
 	return slices.ContainsFunc(e.inserted, func(in window.Insertion) bool {
-		return in.Into == into && (in.Text == text || string(voice.WithoutTool([]byte(in.Text))) == text)
+		return in.Into == into && (in.Text == text || string(prompt.WithoutTool([]byte(in.Text))) == text)
 	})
 }
 

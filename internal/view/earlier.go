@@ -10,9 +10,9 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/plan"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/quote"
 	"github.com/oriel-context/oriel/internal/thread"
-	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/window"
 )
@@ -87,7 +87,7 @@ func (e *draft) earlierStanding(ctx context.Context, project string, most int) s
 		}
 		return ""
 	}
-	list := e.newQuoted(voice.EarlierStandingTitle, most)
+	list := e.newQuoted(prompt.EarlierStandingTitle, most)
 	for _, d := range slices.Backward(said) {
 		label := string(chat.User)
 		if d.Original != "" {
@@ -117,7 +117,7 @@ func (e *draft) findEarlier(ctx context.Context, project, query string,
 	if room < leastRecall || !recall.Asks(query) {
 		return "", nil
 	}
-	frame := voice.EarlierTitle + recallEnd
+	frame := prompt.EarlierTitle + recallEnd
 	framed := e.counter.Text(frame).Tokens
 	found := e.search(ctx, recall.Where{Tenant: e.Thread.Tenant, Project: project, Reach: recall.ReachProject}, query,
 		recall.RecallOptions{
@@ -127,7 +127,7 @@ func (e *draft) findEarlier(ctx context.Context, project, query string,
 	if found == nil || !aboutProject(found.Passages) {
 		return "", nil
 	}
-	return voice.EarlierTitle + earlierText(found.Passages) + recallEnd, found.Passages
+	return prompt.EarlierTitle + earlierText(found.Passages) + recallEnd, found.Passages
 }
 
 // aboutProject reports whether passages show that earlier conversations are about a query.
@@ -154,7 +154,7 @@ func earlierText(passages []recall.Passage) string {
 		if p.Time != nil {
 			day = p.Time.Format("2 January 2006")
 		}
-		if place := fmt.Sprintf(voice.EarlierPlace, day, quote.Label(conversation)); place != last {
+		if place := fmt.Sprintf(prompt.EarlierPlace, day, quote.Label(conversation)); place != last {
 			b.WriteString(place)
 			last = place
 		}

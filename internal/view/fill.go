@@ -10,7 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -40,7 +40,7 @@ func (e *draft) fill(ctx context.Context, first, room int) error {
 		if size := e.counter.Text(text).Tokens + fillRoom; size <= room {
 			room -= size
 		} else {
-			text = fmt.Sprintf(voice.Unchanged, size)
+			text = fmt.Sprintf(prompt.Unchanged, size)
 		}
 		if texts[n.piece] == nil {
 			texts[n.piece] = map[int]string{}

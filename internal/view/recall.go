@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/thread"
-	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -367,17 +367,17 @@ var asRecall = sync.OnceValue(func() *token.Counter {
 // recallOpens begins every recalled text, and recallEnd ends it. What stands between is
 // quoted; see package quote.
 const (
-	recallOpens = voice.Recalled
-	recallEnd   = voice.QuotedEnd
+	recallOpens = prompt.Recalled
+	recallEnd   = prompt.QuotedEnd
 )
 
 // recallTitle returns the title of passages. What tools and files said is named as that: it
 // is not the user's.
 func recallTitle(passages []recall.Passage) string {
 	if slices.ContainsFunc(passages, func(p recall.Passage) bool { return p.Mixed || p.Role == string(chat.Tool) }) {
-		return voice.RecalledToolTitle
+		return prompt.RecalledToolTitle
 	}
-	return voice.RecalledTitle
+	return prompt.RecalledTitle
 }
 
 // expected reports whether a failure of recall is part of normal operation:

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/limit"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/thread"
-	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
@@ -33,7 +33,7 @@ func (e *draft) find(ctx context.Context, query string, room int,
 			shown[strconv.Itoa(d)] = true
 		}
 	}
-	const frame = voice.RecalledToolTitle + recallEnd
+	const frame = prompt.RecalledToolTitle + recallEnd
 	framed := e.counter.Text(frame).Tokens
 	where, named := recall.Where{Tenant: e.Thread.Tenant, Conversation: e.Thread.Conversation, At: e.Thread.Past},
 		e.here

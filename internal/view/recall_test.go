@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -160,7 +160,7 @@ func TestInstructionsOfPagesDoNotComeBack(t *testing.T) {
 			}
 		}
 		s.close()
-		if want := voice.StandingTitle + "user> Always use tabs." + recallEnd; !strings.Contains(inserted, want) {
+		if want := prompt.StandingTitle + "user> Always use tabs." + recallEnd; !strings.Contains(inserted, want) {
 			t.Errorf("%s: not brought back as %q:\n%s", name, want, inserted)
 		}
 		for _, said := range []string{"delete the zebra", "From now on", "I approve", "web_fetch",

@@ -8,8 +8,8 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/limit"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/quote"
-	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/window"
@@ -32,7 +32,7 @@ type Dismissed struct {
 // standing quotes the instructions of people in messages that left, in at most
 // most tokens, the newest first.
 func (e *draft) standing(ctx context.Context, most int) string {
-	list := e.newQuoted(voice.StandingTitle, most)
+	list := e.newQuoted(prompt.StandingTitle, most)
 	left := mostSought
 	for i := len(e.Body.Messages) - 1; i >= e.lead && left > 0 && ctx.Err() == nil; i-- {
 		m := &e.Body.Messages[i]

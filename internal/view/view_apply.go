@@ -5,7 +5,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/plan"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -148,7 +148,7 @@ func (s *request) named(raw []byte) []byte {
 	if raw == nil || s.recalls {
 		return raw
 	}
-	return voice.WithoutTool(raw)
+	return prompt.WithoutTool(raw)
 }
 
 // action returns what a plan does, for people; nil does nothing.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/limit"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/thread"
-	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
@@ -69,7 +69,7 @@ func (v *Viewer) newRequest(in *Input) (*request, error) {
 	s.compacts = in.Compacts || in.Body.Compacts || chat.AsksForSummary(in.Body.Messages)
 	s.quiet = s.compacts
 	s.model = v.o.Models.Lookup(in.Body.Model)
-	s.recalls = voice.FindRecall(&in.Body.Request) != ""
+	s.recalls = prompt.FindRecall(&in.Body.Request) != ""
 	s.counter = token.NewCounter(s.model, token.Options{Cache: v.o.Cache, Scale: v.scale(in)})
 	in.Thread.Audience = audience(s.model.ID, in.Body.Format)
 	system, _ := thread.Chain(in.Body.Messages)

@@ -7,7 +7,7 @@ import (
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/condense"
 	"github.com/oriel-context/oriel/internal/number"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/token"
 )
 
@@ -137,7 +137,7 @@ func text(m *chat.Message, s, words string, inserted bool, n int, c *token.Count
 	switch {
 	case inserted && condense.IsSummary(s):
 		whole.kind = Digest
-	case inserted && (strings.HasPrefix(s, voice.Recalled) || strings.HasPrefix(s, voice.StandingTitle)):
+	case inserted && (strings.HasPrefix(s, prompt.Recalled) || strings.HasPrefix(s, prompt.StandingTitle)):
 		whole.kind = Recalled
 	case inserted:
 		whole.kind = Notes

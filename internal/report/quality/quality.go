@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -137,7 +137,7 @@ func (m *Measures) recalled(sent *wire.Body, reply []chat.Message, known map[str
 				continue
 			}
 			t := text(p)
-			quoted := p.Kind == chat.Text && strings.Contains(t, voice.Recalled)
+			quoted := p.Kind == chat.Text && strings.Contains(t, prompt.Recalled)
 			isNew := i >= newest || known != nil && !known[t]
 			if quoted && known != nil {
 				known[t] = true
@@ -177,7 +177,7 @@ func (m *Measures) recalled(sent *wire.Body, reply []chat.Message, known map[str
 // split returns what a text has beside what was recalled, and the recalled passages: each
 // begins with a line "label> words" and continues with lines "> words".
 func split(t string) (rest string, passages []string) {
-	rest, t, _ = strings.Cut(t, voice.Recalled)
+	rest, t, _ = strings.Cut(t, prompt.Recalled)
 	for line := range strings.Lines(t) {
 		label, words, quoted := strings.Cut(line, ">")
 		switch {

@@ -14,9 +14,9 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
-	"github.com/oriel-context/oriel/internal/voice"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/wire"
@@ -39,7 +39,7 @@ func returned(id, text string) string {
 
 // SPEC D10: a passage is used if the reply has words that only the passage brought.
 func TestRecalledPassagesThatAReplyUses(t *testing.T) {
-	recalled := "Which port was it?\n\n" + voice.RecalledTitle +
+	recalled := "Which port was it?\n\n" + prompt.RecalledTitle +
 		"3 May 2026:\nuser> The harbour master wants port 8731\n> and the name Tromsdalen.\nassistant> I wrote the migration of May.\n" + "[Oriel: end of the quoted parts]"
 	sent := read(t, body(said("user", "Begin with the harbour."), said("assistant", "Begun."), said("user", recalled)))
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestRecalledPassagesThatAReplyUses(t *testing.T) {
 // What a cut brought back beside its marker is counted for the call that brought it, and
 // not again for the next ones, in which it stands as well.
 func TestPassagesBesideAMarkerAreCountedOnce(t *testing.T) {
-	recalled := voice.RecalledTitle +
+	recalled := prompt.RecalledTitle +
 		"3 May 2026:\nuser> The harbour master wants port 8731.\n[Oriel: end of the quoted parts]"
 	first := fmt.Sprintf(
 		`{"role":"user","content":[{"type":"text","text":"Begin with the harbour."},{"type":"text","text":%q}]}`,

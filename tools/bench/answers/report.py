@@ -7,7 +7,7 @@ import re
 
 import text
 
-# The frame of recalled text; see internal/voice.
+# The frame of recalled text; see internal/prompt.
 RECALLED = re.compile(r"\[Oriel: earlier parts of this conversation(?! are left out).*?\[Oriel: end of the quoted parts\]", re.S)
 
 

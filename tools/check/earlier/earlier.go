@@ -29,7 +29,7 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/importer"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/sqlite"
@@ -182,7 +182,7 @@ func (m *measure) call(ctx context.Context, e *oriel.Engine, words string) calle
 		Path: "/v1/messages", Header: http.Header{}, Body: body, Began: began})
 	sent := c.Body()
 	out := called{wall: time.Since(began), processor: kit.ProcessorTime() - processor}
-	if i := bytes.Index(sent, []byte(voice.EarlierTitle[:40])); i >= 0 {
+	if i := bytes.Index(sent, []byte(prompt.EarlierTitle[:40])); i >= 0 {
 		out.brought = len(sent) - i
 	}
 	return out

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
-	"github.com/oriel-context/oriel/internal/voice"
 )
 
 // agent is one agent under oriel run.
@@ -52,8 +52,8 @@ type looking struct {
 // shellArgument is the name of a shell tool's argument.
 var shellArgument = map[string]string{"Bash": "command", "exec_command": "cmd", "shell_command": "command"}
 
-var ownTools = []string{voice.ToolListConversations, voice.ToolRecall, voice.ToolRead, voice.ToolDirectives,
-	voice.ToolChangeDirective, voice.ToolPin, voice.ToolUnpin, voice.ToolUndo}
+var ownTools = []string{prompt.ToolListConversations, prompt.ToolRecall, prompt.ToolRead, prompt.ToolDirectives,
+	prompt.ToolChangeDirective, prompt.ToolPin, prompt.ToolUnpin, prompt.ToolUndo}
 
 func (m *looking) answer(r *fakemodel.Request) fakemodel.Answer {
 	m.mu.Lock()
@@ -67,7 +67,7 @@ func (m *looking) answer(r *fakemodel.Request) fakemodel.Answer {
 		}
 	}
 	for _, tool := range ownTools {
-		if name := voice.FindTool(r.Tools, tool); name != "" {
+		if name := prompt.FindTool(r.Tools, tool); name != "" {
 			m.tools[tool] = name
 		}
 	}
@@ -107,16 +107,16 @@ func (m *looking) answer(r *fakemodel.Request) fakemodel.Answer {
 			return a
 		}
 		switch tool {
-		case voice.ToolListConversations:
+		case prompt.ToolListConversations:
 			return call(m.tools[tool], map[string]any{"limit": 3})
-		case voice.ToolRecall:
+		case prompt.ToolRecall:
 			m.shown = bytes.Contains(r.Data(), []byte(secret))
 			return call(m.tools[tool], map[string]any{"query": "What is the code word of the harbour gate?"})
-		case voice.ToolRead:
+		case prompt.ToolRead:
 			return call(m.tools[tool], map[string]any{"from": max(m.id, 1)})
-		case voice.ToolChangeDirective:
+		case prompt.ToolChangeDirective:
 			return call(m.tools[tool], map[string]any{"id": max(m.ruled, 1)})
-		case voice.ToolUndo, voice.ToolDirectives:
+		case prompt.ToolUndo, prompt.ToolDirectives:
 			return call(m.tools[tool], map[string]any{})
 		}
 		return call(m.tools[tool], map[string]any{"id": max(m.id, 1)})
@@ -135,10 +135,10 @@ func (m *looking) result(tool string, r *fakemodel.Request) {
 	}
 	text := string(last.Raw)
 	m.answers[tool] = text
-	if found := readMore.FindStringSubmatch(text); tool == voice.ToolRecall && found != nil {
+	if found := readMore.FindStringSubmatch(text); tool == prompt.ToolRecall && found != nil {
 		m.id, _ = strconv.ParseInt(found[1], 10, 64)
 	}
-	if found := ruleID.FindStringSubmatch(text); tool == voice.ToolDirectives && found != nil {
+	if found := ruleID.FindStringSubmatch(text); tool == prompt.ToolDirectives && found != nil {
 		m.ruled, _ = strconv.ParseInt(found[1]+found[2], 10, 64)
 	}
 }
@@ -176,10 +176,10 @@ func (a *agent) check() error {
 			errors.New("the fact was still in the window: the run is too short to prove anything"))
 	}
 	for tool, want := range map[string]string{
-		voice.ToolListConversations: "conversations, the one that was used last first", voice.ToolRecall: secret,
-		voice.ToolRead: secret,
-		voice.ToolPin:  "is pinned", voice.ToolUnpin: "is not pinned", voice.ToolUndo: "Cut p",
-		voice.ToolDirectives: rule, voice.ToolChangeDirective: "dismissed",
+		prompt.ToolListConversations: "conversations, the one that was used last first", prompt.ToolRecall: secret,
+		prompt.ToolRead: secret,
+		prompt.ToolPin:  "is pinned", prompt.ToolUnpin: "is not pinned", prompt.ToolUndo: "Cut p",
+		prompt.ToolDirectives: rule, prompt.ToolChangeDirective: "dismissed",
 	} {
 		if !strings.Contains(m.answers[tool], want) {
 			problems = append(problems, fmt.Errorf("%s (%s) returned no %q: %.800s", tool, m.tools[tool], want,
@@ -189,7 +189,7 @@ func (a *agent) check() error {
 	if !bytes.Contains(out, []byte("All was looked up.")) {
 		problems = append(problems, fmt.Errorf("the agent did not end: %s", out[max(0, len(out)-800):]))
 	}
-	fmt.Printf("%-7s recall as %s, %d steps, %d tools called, %.0f s: %d problems\n", a.name, m.tools[voice.ToolRecall],
+	fmt.Printf("%-7s recall as %s, %d steps, %d tools called, %.0f s: %d problems\n", a.name, m.tools[prompt.ToolRecall],
 		m.step, len(m.answers), time.Since(began).Seconds(), len(problems))
 	return errors.Join(problems...)
 }
@@ -208,19 +208,19 @@ func (a *agent) run(upstream string) ([]byte, error) {
 	args := []string{"run", "--data", filepath.Join(a.dir, "data"), "--profile", "thrifty", "--", a.name}
 	env := []string{"PATH=" + a.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + a.dir,
 		"ORIEL_CONFIG=" + os.DevNull}
-	const prompt = "Read all parts one after another, then say that you are done. " + rule
+	const task = "Read all parts one after another, then say that you are done. " + rule
 	switch a.name {
 	case "claude":
 		allowed := []string{"Bash"}
 		for _, tool := range ownTools {
-			allowed = append(allowed, "mcp__"+voice.ToolServer+"__"+tool)
+			allowed = append(allowed, "mcp__"+prompt.ToolServer+"__"+tool)
 		}
-		args = append(args, "-p", prompt, "--model", "claude-sonnet-4-5", "--allowedTools", strings.Join(allowed, ","),
+		args = append(args, "-p", task, "--model", "claude-sonnet-4-5", "--allowedTools", strings.Join(allowed, ","),
 			"--max-turns", "10000")
 		env = append(env, "ANTHROPIC_BASE_URL="+upstream, "ANTHROPIC_API_KEY=sk-none",
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
 	case "codex":
-		args = append(args, "exec", "--skip-git-repo-check", prompt)
+		args = append(args, "exec", "--skip-git-repo-check", task)
 		env = append(env, "CODEX_API_KEY=sk-none", "CODEX_HOME="+a.dir)
 		config := fmt.Sprintf(
 			"model=\"gpt-5\"\napproval_policy=\"never\"\nsandbox_mode=\"danger-full-access\"\nopenai_base_url=%q\n",

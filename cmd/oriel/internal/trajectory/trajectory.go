@@ -14,7 +14,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/bpe"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -207,7 +207,7 @@ func cutResult(raw []byte, limit int) (short, mark string, ok bool) {
 		_, size := utf8.DecodeRuneInString(text[end:])
 		end += size
 	}
-	mark = fmt.Sprintf(voice.Truncated, n, limit)
+	mark = fmt.Sprintf(prompt.Truncated, n, limit)
 	return mark + "\n" + text[:end] + "...", mark, true
 }
 
@@ -234,9 +234,9 @@ func parseNote(note string) (text string, removed int, own []int) {
 // note returns the note with the new total. It keeps the rest of an earlier note.
 func (f *fitting) note(old string, own []int) string {
 	n := f.report.RemovedTotal
-	text := fmt.Sprintf(voice.Removed, n)
+	text := fmt.Sprintf(prompt.Removed, n)
 	if n == 1 {
-		text = voice.RemovedOne
+		text = prompt.RemovedOne
 	}
 	f.plan.Inserted = append(f.plan.Inserted, window.Insertion{Kind: "marker", Into: len(f.steps) - 1,
 		Tokens: f.count(text), Text: text})

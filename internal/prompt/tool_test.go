@@ -1,11 +1,11 @@
-package voice_test
+package prompt_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/voice"
+	"github.com/oriel-context/oriel/internal/prompt"
 )
 
 func TestOwnToolsAreKnownByTheServersName(t *testing.T) {
@@ -15,7 +15,7 @@ func TestOwnToolsAreKnownByTheServersName(t *testing.T) {
 		"recall": "", "mcp__other__recall": "", "mcp__memoriel__recall": "", "mcp__oriel__recall_all": "", "oriel": "",
 		"Read": "", "mcp__oriel__": "",
 	} {
-		if got := voice.OwnTool(name); got != want {
+		if got := prompt.OwnTool(name); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
@@ -38,7 +38,7 @@ func TestOwnToolsAreKnownByTheirNamespace(t *testing.T) {
 		{[]chat.ToolDef{other}, "recall", ""},
 		{nil, "recall", ""},
 	} {
-		if got := voice.FindTool(tc.tools, tc.tool); got != tc.want {
+		if got := prompt.FindTool(tc.tools, tc.tool); got != tc.want {
 			t.Errorf("%v %s: %q, want %q", tc.tools, tc.tool, got, tc.want)
 		}
 	}
@@ -49,7 +49,7 @@ func TestOwnToolsAreKnownByTheirNamespace(t *testing.T) {
 		`{"type":"function_call","name":"recall"}`:                            "",
 		`{"namespace`: "",
 	} {
-		if got := voice.OwnCall(&chat.Part{Kind: chat.Call, Name: "recall", Raw: []byte(raw)}); got != want {
+		if got := prompt.OwnCall(&chat.Part{Kind: chat.Call, Name: "recall", Raw: []byte(raw)}); got != want {
 			t.Errorf("%s: %q, want %q", raw, got, want)
 		}
 	}
@@ -57,18 +57,18 @@ func TestOwnToolsAreKnownByTheirNamespace(t *testing.T) {
 
 func TestStubsAndMarkersLoseTheNameOfATool(t *testing.T) {
 	for _, tool := range []string{"mcp__oriel__recall", "mcp__oriel.recall", "oriel_recall"} {
-		with := fmt.Sprintf(voice.StubTool, "Bash", " ls", 12, voice.StubOldest, tool) + fmt.Sprintf(voice.MissingTool,
+		with := fmt.Sprintf(prompt.StubTool, "Bash", " ls", 12, prompt.StubOldest, tool) + fmt.Sprintf(prompt.MissingTool,
 			3, 40, tool) +
 			"[Oriel digest of 1 earlier message; look them up with " + tool + "]\\nTask:" +
 			"[Oriel summary of 20 earlier messages; look them up with " + tool + "]"
-		want := fmt.Sprintf(voice.Stub, "Bash", " ls", 12, voice.StubOldest) + fmt.Sprintf(voice.Missing, 3, 40) +
+		want := fmt.Sprintf(prompt.Stub, "Bash", " ls", 12, prompt.StubOldest) + fmt.Sprintf(prompt.Missing, 3, 40) +
 			`[Oriel digest of 1 earlier message]\nTask:[Oriel summary of 20 earlier messages]`
-		if got := string(voice.WithoutTool([]byte(with))); got != want {
+		if got := string(prompt.WithoutTool([]byte(with))); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
 	const other = "a person says: look them up with care, or look it up with me"
-	if got := string(voice.WithoutTool([]byte(other))); got != other {
+	if got := string(prompt.WithoutTool([]byte(other))); got != other {
 		t.Error(got)
 	}
 }

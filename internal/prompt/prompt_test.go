@@ -1,4 +1,4 @@
-package voice_test
+package prompt_test
 
 import (
 	"io/fs"

@@ -1,9 +1,9 @@
-// Package voice holds the texts that Oriel writes for models to read: those that it puts
+// Package prompt holds the texts that Oriel writes for models to read: those that it puts
 // into requests, and the frames of digests, summaries and quoted passages.
 //
 // Stored plans and prompt caches hold these texts, and later calls recognise them: a text
 // that has changed is no longer recognised in a history that has the old one.
-package voice
+package prompt
 
 import "github.com/oriel-context/oriel/chat"
 

@@ -1,4 +1,4 @@
-package voice
+package prompt
 
 // SummaryInstructions is the system prompt of a model that writes summaries. {tokens} is
 // the limit.

@@ -1,4 +1,4 @@
-package voice
+package prompt
 
 // The titles of a digest's sections. They are part of its format: a later digest finds the
 // sections by them.
