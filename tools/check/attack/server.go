@@ -241,8 +241,10 @@ func (s *server) settle() error {
 		last = now
 		time.Sleep(500 * time.Millisecond)
 	}
-	return errors.New("the server is still at work after two minutes")
+	return errBusy
 }
+
+var errBusy = errors.New("the server is still at work after two minutes")
 
 // ticks returns the processor time that the server has used, in hundredths of
 // a second, or 0 without /proc.
