@@ -124,8 +124,12 @@ var (
 // clouds are the dotted prefixes of cloud platforms' model names.
 var clouds = []string{
 	"us", "eu", "apac", "jp", "au", "ca", "sa", "uk", "me", "af", "in", "us-gov", "global",
-	"anthropic", "openai", "meta", "mistral", "deepseek", "qwen", "google", "amazon",
+	"anthropic", "openai", "meta", "mistral", "deepseek", "qwen", "google", "amazon", "xai", "zai", "moonshot",
+	"moonshotai", "minimax", "nvidia", "cohere", "ai21", "writer",
 }
+
+// fireworks matches the point of a version as Fireworks spells it (glm-5p3).
+var fireworks = regexp.MustCompile(`(\d)p(\d)`)
 
 var dashes = strings.NewReplacer(".", "-", "_", "-", " ", "-")
 
@@ -152,5 +156,5 @@ func normalise(name string) (key string, wide bool) {
 	if i := strings.IndexAny(key, ":@"); i >= 0 {
 		key = key[:i]
 	}
-	return strings.Trim(key, "-._ "), wide
+	return strings.Trim(fireworks.ReplaceAllString(key, "$1.$2"), "-._ "), wide
 }

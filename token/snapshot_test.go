@@ -2,6 +2,7 @@ package token
 
 import (
 	"errors"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -180,6 +181,51 @@ func TestAnOldTableIsNamed(t *testing.T) {
 	for date, want := range map[string]int{"2026-11-12": 0, "2026-09-28": 45, "2026-11-13": 0, "": 0} {
 		if n := (Snapshot{Date: date}).Age(day.Add(3 * time.Hour)); n != want {
 			t.Errorf("%q is %d days old, want %d", date, n, want)
+		}
+	}
+}
+
+// testdata/programs.txt has the ids that programs offer or use by default.
+func TestTheTableKnowsWhatProgramsUse(t *testing.T) {
+	data, err := os.ReadFile("testdata/programs.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, known := 0, 0
+	for line := range strings.Lines(string(data)) {
+		program, id, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok {
+			continue
+		}
+		all++
+		if m := Builtin().Lookup(id); m.Known {
+			known++
+		} else {
+			t.Logf("%s: %s is not known", program, id)
+		}
+	}
+	if share := 100 * float64(known) / float64(all); all < 700 || share < 95 {
+		t.Errorf("%d of %d ids are known, %.1f%%: want 95%% of at least 700", known, all, share)
+	}
+}
+
+func TestLookupTakesTheSpellingsOfClouds(t *testing.T) {
+	for name, want := range map[string]string{
+		"openrouter/x-ai/grok-4.7":                            "grok-4.7",
+		"global.xai.grok-4.7":                                 "grok-4.7",
+		"us.moonshotai.kimi-k3":                               "kimi-k3",
+		"zai.glm-5.3":                                         "glm-5.3",
+		"minimax.minimax-m2.5":                                "minimax-m2.5",
+		"accounts/fireworks/models/glm-5p3-flash":             "glm-5.3-flash",
+		"bedrock/eu.anthropic.claude-fable-5-2-20261109-v1:0": "claude-fable-5-2",
+		"vertex_ai/claude-opus-5-5@default":                   "claude-opus-5-5",
+		"amazon.nova-pro-v1:0":                                "nova-pro-v1",
+		"azure/gpt-6.1-terra":                                 "gpt-6.1-terra",
+		"anthropic/claude-sonnet-latest":                      "claude-sonnet-5-5",
+		"zai-org/GLM-5.2":                                     "glm-5.2",
+	} {
+		if m := Builtin().Lookup(name); m.ID != want || !m.Known {
+			t.Errorf("Lookup(%q) = %q, known %v; want %q", name, m.ID, m.Known, want)
 		}
 	}
 }

@@ -136,7 +136,8 @@ func compareHand(f token.Figures, h handEntry) (out []difference) {
 	return out
 }
 
-// openVendors are those, as OpenRouter spells them, whose models many hosts serve.
+// openVendors are those, as OpenRouter spells them, whose models many hosts serve. Lists of
+// other hosts have no vendor.
 var openVendors = []string{"bytedance-seed", "deepseek", "google", "ibm-granite", "inclusionai", "liquid", "meituan",
 	"meta-llama", "minimax", "mistralai", "moonshotai", "nvidia", "qwen", "rekaai", "stepfun", "tencent",
 	"thinkingmachines", "upstage", "xiaomi", "z-ai"}
@@ -163,8 +164,9 @@ func openWeights(known []token.Figures, hand map[string]handEntry, hosted map[st
 		f := hosted[path]
 		vendor, name, ok := strings.Cut(path, "/")
 		name, _, _ = strings.Cut(name, ":")
-		if !ok || !slices.Contains(openVendors, vendor) || strings.HasPrefix(name, "gemini") || prices.NotText(name) ||
-			have[plain(name)] || have[plain(dated.ReplaceAllString(name, ""))] ||
+		if !ok || vendor != "" && !slices.Contains(openVendors, vendor) || strings.HasPrefix(name, "gemini") || prices.NotText(name) ||
+			have[plain(name)] || have[plain(name)+"-v1"] || number.MatchString(name) ||
+			have[plain(dated.ReplaceAllString(name, ""))] ||
 			slices.ContainsFunc(families, func(family string) bool { return strings.HasPrefix(name, family) }) {
 			continue
 		}
@@ -183,6 +185,9 @@ func openWeights(known []token.Figures, hand map[string]handEntry, hosted map[st
 
 // dated matches the date behind the name of a model.
 var dated = regexp.MustCompile(`-(\d{4}|\d{8}|\d{2}-\d{2})$`)
+
+// number matches a name that says nothing without the vendor's (deepseek.v3.2).
+var number = regexp.MustCompile(`^v\d`)
 
 // plain returns a name as the table compares it.
 func plain(name string) string { return strings.NewReplacer(".", "-", "_", "-").Replace(name) }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/prices"
@@ -35,7 +36,8 @@ type piModel struct {
 var (
 	vendorLists = []string{"anthropic", "openai", "google", "xai", "moonshotai", "zai", "deepseek", "minimax",
 		"mistral", "meta", "xiaomi"}
-	hosts = []string{"openrouter"}
+	hosts = []string{"openrouter", "amazon-bedrock", "cerebras", "github-copilot", "kimi-coding", "opencode",
+		"opencode-go"}
 )
 
 // piLists are the models of pi-ai's lists: by name of vendors' own, and of hosts.
@@ -80,6 +82,9 @@ func readPi(file string) (piLists, error) {
 	for _, list := range hosts {
 		err = errors.Join(err, read(list, func(f token.Figures) {
 			f.Prices = token.Prices{}
+			if list != "openrouter" {
+				f.ID = "/" + bedrock.ReplaceAllString(f.ID, "$3")
+			}
 			if old, ok := out.hosted[f.ID]; !ok || f.Window < old.Window {
 				out.hosted[f.ID] = f
 			}
@@ -87,6 +92,9 @@ func readPi(file string) (piLists, error) {
 	}
 	return out, err
 }
+
+// bedrock matches the names of Amazon Bedrock: a region, the vendor, the model, a version.
+var bedrock = regexp.MustCompile(`^((?:us-gov|[a-z]{2}|apac|global)\.)?([a-z0-9]+\.)?([a-z][^:]*?)(-v\d+)?(:\d+)?$`)
 
 func (m piModel) figures() token.Figures {
 	name := strings.ToLower(m.ID)
