@@ -167,7 +167,8 @@ func loadSettings(s settings.Sources) (*settings.Loaded, error) {
 // configSources returns sources with the settings file; name is the one on the
 // command line.
 func configSources(name string) settings.Sources {
-	s := settings.Sources{File: cmp.Or(name, os.Getenv("ORIEL_CONFIG")), Flags: map[string]string{}}
+	s := settings.Sources{File: cmp.Or(name, os.Getenv("ORIEL_CONFIG")), Flags: map[string]string{},
+		Prices: settings.UserPrices()}
 	if s.File == "" {
 		s.File, s.Optional = settings.UserFile(), true
 	}

@@ -22,8 +22,8 @@ func doctorCommand() *cobra.Command {
 		SuggestFor: []string{"check", "health"},
 		Short:      "Check the installation",
 		Long: `Check what Oriel needs and how agents are configured: settings, data folder, history,
-disk, port, providers, proxy variables, clock, kernels, memory, open files, base URLs,
-Claude Code and Codex. Each check prints a line with ok, warning or FAILED, what was
+disk, port, providers, proxy variables, clock, kernels, memory, open files, the age of
+prices, base URLs, Claude Code and Codex. Each check prints a line with ok, warning or FAILED, what was
 found, and what to do about it. The flags are those of oriel serve.
 
 Each provider gets one request without a key. A provider that cannot be reached is a
@@ -122,7 +122,7 @@ func (d *doctor) examine(ctx context.Context) []finding {
 		findings = append(findings, r.finding)
 	}
 	findings = append(findings, d.checkVariables(), d.checkProxyVariables(), d.checkClock(reached), d.checkKernels(),
-		checkMemory(), checkFiles())
+		checkMemory(), checkFiles(), d.checkPrices())
 	return append(findings, d.checkAgents()...)
 }
 

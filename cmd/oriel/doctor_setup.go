@@ -6,7 +6,9 @@ import (
 
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/settings"
+	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/token"
 )
 
 // setup is the configuration that a server would use.
@@ -15,6 +17,7 @@ type setup struct {
 	condense string // base URL of the server that writes summaries, or ""
 	embed    string // base URL of the server that makes vectors, or ""
 	data     *history
+	prices   token.Snapshot // whose figures the table of models has
 }
 
 func newSetup(s settings.Settings) setup {
@@ -23,7 +26,8 @@ func newSetup(s settings.Settings) setup {
 	if s.Token != "" {
 		o.Tokens = map[string]string{s.Token: timeline.Local}
 	}
-	return setup{o, s.Condense.URL, s.Embed.URL, &history{dir: s.Data, url: s.Store, given: true}}
+	return setup{o, s.Condense.URL, s.Embed.URL, &history{dir: s.Data, url: s.Store, given: true},
+		token.Builtin().Snapshot()}
 }
 
 // examineSettings loads the settings. If they are unusable it returns those
@@ -41,6 +45,7 @@ func examineSettings(sources settings.Sources) (setup, finding) {
 			"oriel serve would not start; the other checks go without the file"}
 	}
 	s := newSetup(loaded.Settings)
+	s.prices = loaded.Table.Snapshot()
 	found := loaded.File + " is valid"
 	switch {
 	case loaded.File == "" && sources.File != "":
@@ -55,4 +60,17 @@ func examineSettings(sources settings.Sources) (setup, finding) {
 		return s, finding{name, warning, found + ", but " + strings.Join(loaded.Warnings, "; "), ""}
 	}
 	return s, finding{name, fine, found, ""}
+}
+
+// checkPrices checks the age of the table of models. Old prices make estimates of costs
+// wrong; a window that changed is learnt from a refusal.
+func (d *doctor) checkPrices() finding {
+	const name = "prices"
+	age := d.prices.Age(d.now())
+	found := fmt.Sprintf("%s of %s, %s old", d.prices.Source, d.prices.Date, term.Plural(age, "day", "days"))
+	if age > token.MaxAge {
+		return finding{name, warning, found,
+			"install a newer Oriel, or give a newer price file to oriel models --update"}
+	}
+	return finding{name, fine, found, ""}
 }

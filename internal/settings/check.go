@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net"
 	"reflect"
@@ -290,7 +291,7 @@ func (l *Loaded) readOthers() error {
 		}
 		l.Instructions = text
 	}
-	l.Table = token.Builtin()
+	l.Table = l.newestTable()
 	if path := l.ModelsFile; path != "" {
 		text, err := l.openFile(path)
 		if err == nil {
@@ -318,6 +319,36 @@ func (l *Loaded) readOthers() error {
 		l.Table = table
 	}
 	return nil
+}
+
+// newestTable returns the built-in table, with newer prices if the user has stored some. A
+// file of prices that cannot be used must not keep a server from starting: it is a warning.
+func (l *Loaded) newestTable() *token.Models {
+	if l.prices == "" {
+		return token.Builtin()
+	}
+	text, err := l.openFile(l.prices)
+	if errors.Is(err, fs.ErrNotExist) {
+		return token.Builtin()
+	}
+	var s token.Snapshot
+	var table *token.Models
+	if err == nil {
+		s, err = token.ReadSnapshot([]byte(text))
+	}
+	if err == nil && s.Date < token.BuiltinSnapshot().Date {
+		err = fmt.Errorf("of %s, which is older than the table of this program", s.Date)
+	}
+	if err == nil {
+		table, err = token.Builtin().Update(s)
+	}
+	if err != nil {
+		l.Warnings = append(l.Warnings, fmt.Sprintf(
+			"the file of newer prices %s is not used (%v): remove it, or store another with oriel models --update",
+			l.prices, err))
+		return token.Builtin()
+	}
+	return table
 }
 
 // lay merges a model into a table: into the entry with its name in any spelling, or

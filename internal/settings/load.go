@@ -31,6 +31,9 @@ type Sources struct {
 	Env func(name string) string
 	// Flags maps keys to the values of given flags.
 	Flags map[string]string
+	// Prices is the file of newer prices that oriel models --update stores, "" for none. It
+	// need not exist.
+	Prices string
 }
 
 // Loaded holds valid settings.
@@ -48,6 +51,7 @@ type Loaded struct {
 	Instructions string
 
 	from     map[string]Source // by key; missing for defaults
+	prices   string            // Sources.Prices
 	files    []string          // all files that were read or looked for
 	contents string            // of files
 }
@@ -72,7 +76,7 @@ func Load(s Sources) (*Loaded, error) {
 
 // load implements Load. Even with an error, the result lists the files that were read.
 func load(s Sources) (*Loaded, error) {
-	l := &Loaded{Settings: Default(), from: map[string]Source{}}
+	l := &Loaded{Settings: Default(), from: map[string]Source{}, prices: s.Prices}
 	if s.File != "" {
 		if err := l.readFile(s.File); err != nil && !(s.Optional && errors.Is(err, fs.ErrNotExist)) {
 			return l, err
@@ -154,6 +158,15 @@ func UserFile() string {
 		return ""
 	}
 	return filepath.Join(dir, "oriel", "config.toml")
+}
+
+// UserPrices returns the path of the user's own file of newer prices, which need not exist,
+// or "" if there is no place for it.
+func UserPrices() string {
+	if file := UserFile(); file != "" {
+		return filepath.Join(filepath.Dir(file), "prices.json")
+	}
+	return ""
 }
 
 // SourceOf returns the source of a key's value.

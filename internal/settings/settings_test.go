@@ -436,3 +436,32 @@ func TestTenants(t *testing.T) {
 		}
 	}
 }
+
+// Prices that somebody stored are used, and watched; a file that cannot be used is a warning.
+func TestStoredPricesAreUsed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "prices.json")
+	l, err := Load(Sources{Prices: path})
+	if err != nil || len(l.Warnings) > 0 || l.Table.Lookup("grok-99").Known {
+		t.Fatalf("without the file: %v, %v", l.Warnings, err)
+	}
+	for text, warns := range map[string]string{
+		`{"source":"x","date":"2999-01-02","models":[{"id":"grok-99","provider":"xai","window":9000}]}`: "",
+		`{"source":"x","date":"2001-01-02","models":[{"id":"grok-99","provider":"xai","window":9000}]}`: "older than",
+		`{"source":"x"`: "ends too early",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := Load(Sources{Prices: path, File: file(t, "[models.grok-99]\nmax_output = 10\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if warned := strings.Join(l.Warnings, ""); (warned != "") != (warns != "") || !strings.Contains(warned, warns) {
+			t.Errorf("%s: warnings %q", text, warned)
+		}
+		m := l.Table.Lookup("grok-99")
+		if want := 9000; warns == "" && (m.Window != want || m.MaxOutput != 10) || warns != "" && m.Window == want {
+			t.Errorf("%s: %+v", text, m)
+		}
+	}
+}
