@@ -496,6 +496,9 @@ func (l *Library) index(s *cachedScope, m *member, part stretch) (last int64, er
 	return part.last, l.indexMessages(s, m, part)
 }
 
+// fewMessages are indexed by the goroutine that reads them.
+const fewMessages = 16
+
 // indexMessages reads a part of a member's history and adds it to the scope.
 func (l *Library) indexMessages(s *cachedScope, m *member, part stretch) (err error) {
 	r := s.readers[m.name]
@@ -503,11 +506,12 @@ func (l *Library) indexMessages(s *cachedScope, m *member, part stretch) (err er
 		r = &reading{}
 		s.readers[m.name] = r
 	}
-	// One goroutine reads and another adds: each is about half of the work.
+	// One goroutine reads and another adds: each is about half of the work. Of a few messages,
+	// as one call adds them, this goroutine does both.
 	batch := make(chan Message, part.last-part.first+1)
 	added := make(chan error, 1)
 	x := l.newExtract(s, part)
-	go func() {
+	add := func() {
 		added <- recovered(func() error {
 			for m := range batch {
 				if err := s.scope.Add(l.ctx, []Message{m}); err != nil {
@@ -516,9 +520,15 @@ func (l *Library) indexMessages(s *cachedScope, m *member, part stretch) (err er
 			}
 			return nil
 		})
-	}()
+	}
+	few := cap(batch) <= fewMessages
+	if !few {
+		go add()
+	}
 	defer func() { // also if the store panics
-		close(batch)
+		if close(batch); few {
+			add()
+		}
 		if failed := <-added; err == nil {
 			err = failed
 		}

@@ -114,7 +114,7 @@ func (c *Call) leaveNothing() {
 		return
 	}
 	r, tenant, conversation, drop := c.engine, c.request.Tenant, c.thread.Conversation, c.decided
-	_ = r.queue.add(queueKey(tenant, conversation), 0, func() { // without space in the queue they stay for a while
+	_ = r.queue.add(nil, queueKey(tenant, conversation), 0, func() { // without space in the queue they stay for a while
 		ctx, cancel := context.WithTimeout(context.Background(), r.o.Waits.Spool)
 		defer cancel()
 		found, err := r.o.Store.Conversation(ctx, tenant, conversation)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/event"
+	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/internal/thread"
@@ -44,6 +45,7 @@ type Call struct {
 	// found, if not nil, is closed when thread is set, or when the conversation could not
 	// be found and thread stays nil.
 	found chan struct{}
+	crew  *limit.Crew // nil: goroutines of their own
 	began time.Time
 	ended time.Time // when End was called; before its conversation is found, perhaps
 

@@ -340,7 +340,7 @@ func askedBudget(h http.Header) (int, error) {
 func (r *Engine) begin(ctx context.Context, c *Request, body *wire.Body, cur *tuning) (*Call, error) {
 	system, chain := chainOf(body)
 	begun := &Call{engine: r, tuning: cur, request: c, body: body, model: cur.o.Models.Lookup(body.Model),
-		system: system, chain: chain, began: r.o.Now()}
+		system: system, chain: chain, began: r.o.Now(), crew: limit.CrewOf(ctx)}
 	if len(chain) == 0 {
 		return nil, errors.New("the request has no messages: what its provider holds of it is not seen here")
 	}
@@ -416,7 +416,7 @@ func (r *Engine) summarised(s plan.Summary) {
 		return
 	}
 	r.event(e)
-	bad := r.queue.add(queueKey(s.Tenant, s.Conversation), int64(len(s.Text)), func() {
+	bad := r.queue.add(nil, queueKey(s.Tenant, s.Conversation), int64(len(s.Text)), func() {
 		ctx, cancel := context.WithTimeout(context.Background(), r.o.Waits.Write)
 		defer cancel()
 		record, err := s.Record()

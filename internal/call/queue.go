@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/oriel-context/oriel/internal/engine/fault"
+	"github.com/oriel-context/oriel/internal/limit"
 )
 
 // queue runs jobs in the background: jobs of the same key one after the other in their
@@ -40,8 +41,8 @@ func newQueue(workers int, limit int64, failed func(any)) *queue {
 }
 
 // add queues a job that holds so many bytes, or refuses it. An empty queue accepts any
-// job.
-func (q *queue) add(key string, bytes int64, run func()) error {
+// job. A worker that it needs is one of a crew.
+func (q *queue) add(by *limit.Crew, key string, bytes int64, run func()) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
@@ -62,13 +63,13 @@ func (q *queue) add(key string, bytes int64, run func()) error {
 		if q.busy++; q.busy == 1 {
 			q.idle = make(chan struct{})
 		}
-		go q.work()
+		by.Go(q.work)
 	}
 	return nil
 }
 
 // work runs jobs until none is ready.
-func (q *queue) work() {
+func (q *queue) work() (none func()) {
 	ReserveStack()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -91,6 +92,7 @@ func (q *queue) work() {
 	if q.busy--; q.busy == 0 {
 		close(q.idle)
 	}
+	return nil
 }
 
 func (q *queue) do(j job) {
@@ -195,7 +197,7 @@ func (q *queue) waitKey(ctx context.Context, key string) error {
 		return nil
 	}
 	done := make(chan struct{})
-	if err := q.add(key, 0, func() { close(done) }); err != nil {
+	if err := q.add(nil, key, 0, func() { close(done) }); err != nil {
 		return err
 	}
 	return waitFor(ctx, done)

@@ -7,7 +7,7 @@ import "testing"
 func TestAJobIsAloneOnlyIfNoneWaits(t *testing.T) {
 	q := newQueue(1, 1<<20, func(p any) { t.Error(p) })
 	asked, told := make(chan struct{}), make(chan bool)
-	if err := q.add("a", 1, func() {
+	if err := q.add(nil, "a", 1, func() {
 		for range asked {
 			told <- q.noneWaits("a")
 		}
@@ -21,7 +21,7 @@ func TestAJobIsAloneOnlyIfNoneWaits(t *testing.T) {
 	if !alone() {
 		t.Error("the only job is not alone")
 	}
-	if err := q.add("b", 1, func() {}); err != nil { // waits for the worker
+	if err := q.add(nil, "b", 1, func() {}); err != nil { // waits for the worker
 		t.Fatal(err)
 	}
 	if alone() {
@@ -34,7 +34,7 @@ func TestAJobIsAloneOnlyIfNoneWaits(t *testing.T) {
 	again := make(chan bool, 2)
 	block := make(chan struct{})
 	for range 2 {
-		if err := q.add("a", 1, func() {
+		if err := q.add(nil, "a", 1, func() {
 			<-block
 			again <- q.noneWaits("a")
 		}); err != nil {

@@ -104,12 +104,16 @@ func (c *Call) End(err error) {
 	}
 	c.engine.running.end(c)
 	c.ended = c.engine.o.Now()
+	wait := c.engine.EndWait()
+	if wait > 0 {
+		c.crew = nil // whose goroutine waits here
+	}
 	if c.found != nil { // nobody waits until it is known where the call belongs
 		c.engine.queue.goBeside(func() { c.end(err) })
 	} else {
 		c.engine.queue.runBeside(func() { c.end(err) })
 	}
-	if wait := c.engine.EndWait(); wait > 0 {
+	if wait > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), wait)
 		defer cancel()
 		_ = waitFor(ctx, c.written) // it is stored later
@@ -169,7 +173,7 @@ func (c *Call) end(err error) {
 	for i := range messages {
 		size += int64(len(messages[i].Raw))
 	}
-	bad := c.engine.queue.add(queueKey(c.request.Tenant, c.thread.Conversation), size, func() {
+	bad := c.engine.queue.add(c.crew, queueKey(c.request.Tenant, c.thread.Conversation), size, func() {
 		defer close(c.written)
 		c.store(e, reply.Usage, messages, identities)
 		c.keepShared()

@@ -82,6 +82,7 @@ type Exchange struct {
 	Memory *Memory
 
 	f      *Forwarder
+	crew   limit.Crew
 	guard  *guard // nil if the engine does not have the call
 	passed string
 	action string // what this package did; the engine may have done more
@@ -197,6 +198,9 @@ func (x *Exchange) Again() bool { return x.guard != nil && x.guard.again() }
 
 // Refused implements send.Call.
 func (x *Exchange) Refused(status int, body []byte) []byte { return x.guard.refused(status, body) }
+
+// Go implements send.Call.
+func (x *Exchange) Go(work func() (then func())) { x.crew.Go(work) }
 
 // Begun reports whether the engine has the call.
 func (x *Exchange) Begun() bool { return x.guard != nil }

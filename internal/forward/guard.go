@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/call"
+	"github.com/oriel-context/oriel/internal/limit"
 )
 
 // ErrEngine ends a call for which a method of the engine panicked or took too long.
@@ -107,7 +108,7 @@ func (x *Exchange) ask(method string, r *call.Request,
 	}
 	// A client that leaves must not interrupt the engine.
 	begin := f.engine.BeginWait()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.In.Context()), begin)
+	ctx, cancel := context.WithTimeout(limit.With(context.WithoutCancel(x.In.Context()), &x.crew), begin)
 	g = &guard{x: x, begin: begin, limit: f.replyWait, jobs: make(chan job, 2), done: make(chan struct{}, 1),
 		over: make(chan struct{}), busy: true}
 	if g.limit == 0 {
@@ -135,8 +136,16 @@ func (x *Exchange) ask(method string, r *call.Request,
 	return g, "", false
 }
 
-// run is the goroutine of the guard.
+// run is the goroutine of the guard. When the call has ended, it does what the engine has left
+// for the background.
 func (g *guard) run(ctx context.Context, cancel context.CancelFunc, method string, r *call.Request,
+	ask func(context.Context, *call.Request) Call) {
+	g.work(ctx, cancel, method, r, ask)
+	g.x.crew.Run()
+}
+
+// work asks the engine and does the jobs that follow.
+func (g *guard) work(ctx context.Context, cancel context.CancelFunc, method string, r *call.Request,
 	ask func(context.Context, *call.Request) Call) {
 	call.ReserveStack()
 	defer g.x.f.running.Done()
@@ -185,6 +194,7 @@ func (g *guard) run(ctx context.Context, cancel context.CancelFunc, method strin
 
 func (g *guard) end(err error) {
 	if g.call != nil {
+		g.x.crew.Keep()
 		g.try("End", func() { g.call.End(err) })
 	}
 }

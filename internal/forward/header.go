@@ -23,6 +23,7 @@ func (x *Exchange) answered(res *http.Response) {
 	DropOwn(res.Header) // only Oriel may set Oriel's headers
 	DropOwn(res.Trailer)
 	x.reply.body, x.reply.trailer = res.Body, &res.Trailer
+	defer x.crew.Rest() // only the guard is needed from here on
 	if x.action == "" || res.StatusCode == http.StatusSwitchingProtocols {
 		return
 	}

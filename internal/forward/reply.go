@@ -132,6 +132,7 @@ func (x *Exchange) endWithin(err error, wait time.Duration) {
 		read = append(read, r.spare)
 	}
 	r.part, r.current, r.spare = nil, nil, nil
+	x.crew.Rest()
 	finished := x.guard != nil && x.guard.finish(err, rest, read)
 	r.mu.Unlock()
 	if !finished {

@@ -18,7 +18,8 @@ type Work struct{ abandoned atomic.Int64 }
 const MaxAbandoned = 64
 
 // Do returns the result of do. When ctx ends first, Do returns its error and abandons do,
-// which may ignore its context: it goes on in its own goroutine, and its result is dropped.
+// which may ignore its context: it goes on in its own goroutine, and its result is dropped. The
+// goroutine is one of the context's Crew, if it has one.
 // A panic of do is an error.
 //
 // do must not use anything that the caller changes afterwards.
@@ -36,19 +37,22 @@ func Do[T any](ctx context.Context, w *Work, do func(context.Context) (T, error)
 	}
 	done := make(chan result, 1)
 	var over atomic.Bool // set by whichever ends first
-	go func() {
+	CrewOf(ctx).Go(func() (then func()) {
 		var r result
-		defer func() {
-			if p := recover(); p != nil {
-				r = result{err: fmt.Errorf("a panic: %v", p)}
-			}
+		then = func() {
 			done <- r
 			if over.Swap(true) {
 				w.abandoned.Add(-1)
 			}
+		}
+		defer func() {
+			if p := recover(); p != nil {
+				r = result{err: fmt.Errorf("a panic: %v", p)}
+			}
 		}()
 		r.value, r.err = do(ctx)
-	}()
+		return then
+	})
 	select {
 	case r := <-done:
 		return r.value, r.err

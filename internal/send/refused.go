@@ -14,14 +14,14 @@ const maxText = 256 << 10
 
 // refusal returns the text of a refusal: the body of a 400, 413 or 422, a 200 that is nothing
 // but an error, or the head of a stream that begins with an error. It returns nil for any
-// other answer. The answer can still be read from its beginning.
-func refusal(res *http.Response) []byte {
+// other answer. The answer can still be read from its beginning. run starts a goroutine.
+func refusal(res *http.Response, run starter) []byte {
 	switch res.StatusCode {
 	case http.StatusOK:
 		if text := wholeRefusal(res); text != nil {
 			return text
 		}
-		return streamRefusal(res, HeadWait)
+		return streamRefusal(res, HeadWait, run)
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		return textOf(res)
 	}

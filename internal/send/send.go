@@ -23,6 +23,8 @@ type Call interface {
 	Again() bool
 	// Refused returns another body for a refused one, or nil.
 	Refused(status int, body []byte) []byte
+	// Go runs work in a goroutine, and then what it returns.
+	Go(work func() (then func()))
 }
 
 // Do sends a request by next. While the provider refuses it and c has another body, Do
@@ -30,7 +32,7 @@ type Call interface {
 func Do(r *http.Request, c Call, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	res, err := next(r)
 	for again := 0; err == nil && again < maxAgain && c.Again(); again++ {
-		text := refusal(res)
+		text := refusal(res, c.Go)
 		if text == nil {
 			break
 		}

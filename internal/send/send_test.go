@@ -30,6 +30,8 @@ func (l *less) Refused(status int, _ []byte) []byte {
 	return []byte(next)
 }
 
+func (l *less) Go(work func() func()) { go func() { work()() }() }
+
 // lowerKey is the name of a header as a client of HTTP/2 may write it.
 var lowerKey = "idempotency-key"
 

@@ -22,7 +22,7 @@ var HeadWait = 2 * time.Second
 
 // streamRefusal returns the error that a stream begins with, or nil if it begins with
 // anything else. Of an ordinary stream no more is read than its first line.
-func streamRefusal(res *http.Response, wait time.Duration) []byte {
+func streamRefusal(res *http.Response, wait time.Duration, run starter) []byte {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	byLine, stream := wire.IsStream(kind)
 	if !stream || len(res.Header["Content-Encoding"]) > 0 {
@@ -32,7 +32,7 @@ func streamRefusal(res *http.Response, wait time.Duration) []byte {
 	defer late.Stop()
 	head := make([]byte, 0, 4<<10)
 	for {
-		more := readOn(res.Body, cap(head)-len(head))
+		more := readOn(res.Body, cap(head)-len(head), run)
 		var err error
 		select {
 		case m := <-more:
@@ -62,14 +62,17 @@ type part struct {
 	err error
 }
 
-// readOn reads once from a body in a goroutine of its own.
-func readOn(body io.Reader, most int) <-chan part {
+// starter is Call.Go.
+type starter func(work func() (then func()))
+
+// readOn reads once from a body in another goroutine.
+func readOn(body io.Reader, most int, run starter) <-chan part {
 	done := make(chan part, 1)
-	go func() {
+	run(func() func() {
 		p := make([]byte, most)
 		n, err := body.Read(p)
-		done <- part{p[:n], err}
-	}()
+		return func() { done <- part{p[:n], err} }
+	})
 	return done
 }
 

@@ -29,7 +29,7 @@ func TestASilentStreamGoesOn(t *testing.T) {
 				provider.CloseWithError(io.ErrUnexpectedEOF)
 			}()
 			res := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body}
-			if text := streamRefusal(res, HeadWait); text != nil || time.Since(began) > 3*time.Second {
+			if text := streamRefusal(res, HeadWait, goroutine); text != nil || time.Since(began) > 3*time.Second {
 				t.Errorf("%q after %v", text, time.Since(began))
 			}
 			all, err := io.ReadAll(res.Body)
@@ -59,7 +59,7 @@ func FuzzBeginsWithError(f *testing.F) {
 		}
 		res := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}},
 			Body: io.NopCloser(bytes.NewReader(p))}
-		streamRefusal(res, HeadWait)
+		streamRefusal(res, HeadWait, goroutine)
 		if got, err := io.ReadAll(res.Body); err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(got, p) {
 			t.Fatalf("%q, %v", got, err)
 		}
@@ -81,3 +81,6 @@ func TestLinesThatBeginWithAnError(t *testing.T) {
 		}
 	}
 }
+
+// goroutine is a Call.Go.
+func goroutine(work func() func()) { go func() { work()() }() }
