@@ -66,6 +66,7 @@ var layers = []string{
 	"internal/importer",
 	"internal/importer/copier",
 	"internal/proxy/access",
+	"internal/proxy/socket",
 	"internal/keyword",
 	"internal/vector",
 	"recall",
@@ -505,8 +506,7 @@ func TestOnlyTheEngineHasALibrary(t *testing.T) {
 }
 
 // constants are the names of the protocols' formats in package wire.
-var constants = map[wire.Format]string{wire.Anthropic: "Anthropic", wire.Chat: "Chat", wire.Responses: "Responses",
-	wire.Gemini: "Gemini"}
+var constants = map[wire.Format]string{wire.Anthropic: "Anthropic", wire.Chat: "Chat", wire.Responses: "Responses"}
 
 // The root names types of internal packages, whose fields go doc does not show: the comment
 // of each name lists them.
