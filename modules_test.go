@@ -20,6 +20,7 @@ var linked = []string{
 	"github.com/andybalholm/brotli",
 	"github.com/beorn7/perks",
 	"github.com/cespare/xxhash/v2",
+	"github.com/coder/websocket",
 	"github.com/dustin/go-humanize",
 	"github.com/go-logr/logr",
 	"github.com/go-logr/stdr",

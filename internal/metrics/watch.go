@@ -103,6 +103,7 @@ func (w *watcher) Collect(ch chan<- prometheus.Metric) {
 		count(responses, c.ClientLeft, "client_left")
 		count(responses, c.Refused, "refused")
 		count(responses, c.Upgraded, "upgraded")
+		count(responses, c.Sockets, "websocket")
 		count(errored, c.Errors)
 		count(unseen, c.PassedBypass, "bypass")
 		count(unseen, c.PassedSize, "size")

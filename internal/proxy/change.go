@@ -14,10 +14,11 @@ type routing struct {
 	tenants   int // number of tenants of the tokens
 	origins   []string
 	calls     map[string]int // per minute, by tenant
+	noSockets bool
 }
 
 func newRouting(o Options) (*routing, error) {
-	r := &routing{origins: o.Origins, calls: o.CallsPerMinute}
+	r := &routing{origins: o.Origins, calls: o.CallsPerMinute, noSockets: o.NoSockets}
 	var err error
 	for v, base := range [len(vendors)]string{openAI: o.OpenAI, anthropic: o.Anthropic,
 		gemini: o.Gemini, ollama: o.Ollama} {
@@ -37,7 +38,7 @@ func newRouting(o Options) (*routing, error) {
 	return r, CheckOrigins(o.Origins)
 }
 
-// Change applies the upstreams, tokens, limits and origins of o to later requests; it ignores the
+// Change applies the upstreams, tokens, limits, origins and NoSockets of o to later requests; it ignores the
 // rest of o. Running requests continue unchanged. On error
 // nothing changes.
 func (s *Server) Change(o Options) error {

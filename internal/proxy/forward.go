@@ -82,6 +82,7 @@ type exchange struct {
 	err     error
 	abort   bool
 	noted   bool  // among the unread requests
+	reads   bool  // the messages of a WebSocket are read
 	trace   Trace // nil: nobody follows the call
 }
 

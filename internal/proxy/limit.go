@@ -78,17 +78,20 @@ func (r *rates) forget(now time.Time) {
 
 // retryAfter sets the header that tells a client how long to wait, and returns the seconds.
 func retryAfter(h http.Header, wait time.Duration) int {
-	seconds := max(1, int(math.Ceil(wait.Seconds())))
-	h.Set("Retry-After", strconv.Itoa(seconds))
-	return seconds
+	n := seconds(wait)
+	h.Set("Retry-After", strconv.Itoa(n))
+	return n
 }
+
+// seconds returns the whole seconds after which a wait is over.
+func seconds(wait time.Duration) int { return max(1, int(math.Ceil(wait.Seconds()))) }
 
 // costs reports whether a request counts as a call: whatever its path and however that is
 // spelt, unless it only reads, deletes, or counts tokens.
 func (x *exchange) costs() bool {
 	switch x.r.Method {
 	case http.MethodGet, http.MethodHead:
-		return upgradeOf(x.r.Header) != ""
+		return upgradeOf(x.r.Header) != "" && !x.takesSocket() // whose calls are counted one by one
 	case http.MethodDelete, http.MethodOptions:
 		return false
 	}
@@ -111,22 +114,35 @@ var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+$`)
 
 // checkLimit refuses a call beyond the limit of its tenant.
 func (x *exchange) checkLimit(cur *routing) *refusal {
-	limit, ok := cur.calls[x.tenant]
+	if !x.costs() {
+		return nil
+	}
+	f, wait := x.s.overLimit(cur, x.tenant, x.id, x.began)
+	if f != nil {
+		retryAfter(x.w.Header(), wait)
+	}
+	return f
+}
+
+// overLimit counts a call of a tenant and refuses it beyond the tenant's limit. It also returns how
+// long to wait then.
+func (s *Server) overLimit(cur *routing, tenant, call string, now time.Time) (*refusal, time.Duration) {
+	limit, ok := cur.calls[tenant]
 	if !ok {
 		limit = cur.calls["*"]
 	}
-	if limit <= 0 || !x.costs() {
-		return nil
+	if limit <= 0 {
+		return nil, 0
 	}
-	wait, ok := x.s.rates.take(x.tenant, limit, x.began)
+	wait, ok := s.rates.take(tenant, limit, now)
 	if ok {
-		return nil
+		return nil, 0
 	}
-	x.s.counters.limited.Add(1)
-	if x.s.onLimit != nil {
-		x.s.onLimit(x.tenant, x.id)
+	s.counters.limited.Add(1)
+	if s.onLimit != nil {
+		s.onLimit(tenant, call)
 	}
-	seconds := retryAfter(x.w.Header(), wait)
 	return &refusal{http.StatusTooManyRequests, "calls_per_minute", fmt.Sprintf(
-		"the limit of %d calls a minute for the tenant %.100q is reached: try again in %d s, or ask the operator for more (calls_per_minute)", limit, x.tenant, seconds)}
+		"the limit of %d calls a minute for the tenant %.100q is reached: try again in %d s, or ask the operator for more (calls_per_minute)",
+		limit, tenant, seconds(wait))}, wait
 }

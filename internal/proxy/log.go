@@ -25,8 +25,9 @@ type Counters struct {
 	Answered, Errors, Unreachable, Broken, ClientLeft, Refused int64
 	// Limited counts the refusals of calls beyond a tenant's limit, which are among Refused.
 	Limited int64
-	// Upgraded requests switched to another protocol, such as WebSocket.
-	Upgraded int64
+	// Upgraded requests switched to another protocol, such as WebSocket. Sockets became a
+	// WebSocket whose calls are read; they count one by one.
+	Upgraded, Sockets int64
 	// Calls that passed through unseen, by reason.
 	PassedBypass, PassedSize, PassedMemory, PassedEncoding int64
 	// EnginePanics and EngineSlow count calls, or parts of calls, that continued
@@ -79,11 +80,11 @@ func (c *tokenCounts) all() map[string]int64 {
 }
 
 type counters struct {
-	calls, passed, own                                                  atomic.Int64
-	answered, errors, unreachable, broken, clientLeft, refused, upgrade atomic.Int64
-	passedBypass, passedSize, passedMemory, passedEncoding              atomic.Int64
-	enginePanics, engineSlow, limited                                   atomic.Int64
-	refusedTokens, refusedSignIns                                       tokenCounts
+	calls, passed, own                                                           atomic.Int64
+	answered, errors, unreachable, broken, clientLeft, refused, upgrade, sockets atomic.Int64
+	passedBypass, passedSize, passedMemory, passedEncoding                       atomic.Int64
+	enginePanics, engineSlow, limited                                            atomic.Int64
+	refusedTokens, refusedSignIns                                                tokenCounts
 }
 
 // Counters returns the current counts.
@@ -93,7 +94,7 @@ func (s *Server) Counters() Counters {
 		Calls: c.calls.Load(), Passed: c.passed.Load(), Own: c.own.Load(),
 		Answered: c.answered.Load(), Errors: c.errors.Load(), Unreachable: c.unreachable.Load(),
 		Broken:     c.broken.Load(),
-		ClientLeft: c.clientLeft.Load(), Refused: c.refused.Load(), Upgraded: c.upgrade.Load(),
+		ClientLeft: c.clientLeft.Load(), Refused: c.refused.Load(), Upgraded: c.upgrade.Load(), Sockets: c.sockets.Load(),
 		PassedBypass: c.passedBypass.Load(), PassedSize: c.passedSize.Load(), PassedMemory: c.passedMemory.Load(),
 		PassedEncoding: c.passedEncoding.Load(),
 		Limited:        c.limited.Load(), EnginePanics: c.enginePanics.Load(), EngineSlow: c.engineSlow.Load(),
@@ -129,22 +130,18 @@ func (x *exchange) logEnd() {
 	if !x.s.log.Enabled(context.Background(), level) {
 		return
 	}
-	keysOf := secret.Of
-	if x.outcome == &x.s.counters.refused {
-		keysOf = secret.OfRefused
-	}
-	keys := keysOf(x.r.Header, x.r.URL.RawQuery)
+	keys := x.keys()
 	attrs := make([]slog.Attr, 0, 16)
 	attrs = append(attrs,
 		slog.String("id", x.id),
 		slog.String("method", clip.To(x.r.Method, clip.Line)),
-		slog.String("path", clip.To(keys.Clean(clip.To(x.route.path, 8*clip.Text)), clip.Line)),
+		slog.String("path", cleaned(keys, x.route.path, clip.Line)),
 		slog.Int("status", x.status),
 		slog.Int64("in", x.body.read.Load()),
 		slog.Int64("out", x.out),
 		slog.Duration("took", x.s.now().Sub(x.began)))
 	if model := x.call.Model(); model != "" {
-		attrs = append(attrs, slog.String("model", clip.To(keys.Clean(clip.To(model, 8*clip.Text)), clip.Line)))
+		attrs = append(attrs, slog.String("model", cleaned(keys, model, clip.Line)))
 	}
 	for _, own := range loggedHeaders {
 		if v := x.w.Header().Get(own.header); v != "" {
@@ -155,10 +152,22 @@ func (x *exchange) logEnd() {
 		attrs = append(attrs, slog.String("unseen", passed))
 	}
 	if x.err != nil {
-		text := clip.To(x.err.Error(), 8*clip.Text)
-		attrs = append(attrs, slog.String("error", clip.To(keys.Clean(text), clip.Text)))
+		attrs = append(attrs, slog.String("error", cleaned(keys, x.err.Error(), clip.Text)))
 	}
 	x.s.log.LogAttrs(context.Background(), level, x.kind(), attrs...)
+}
+
+// keys returns the keys that the request may contain.
+func (x *exchange) keys() secret.Keys {
+	if x.outcome == &x.s.counters.refused {
+		return secret.OfRefused(x.r.Header, x.r.URL.RawQuery)
+	}
+	return secret.Of(x.r.Header, x.r.URL.RawQuery)
+}
+
+// cleaned returns a text without keys, of at most n bytes.
+func cleaned(keys secret.Keys, text string, n int) string {
+	return clip.To(keys.Clean(clip.To(text, 8*clip.Text)), n)
 }
 
 // serverLog logs messages of net/http.
@@ -180,6 +189,8 @@ func (w serverLogWriter) Write(p []byte) (int, error) {
 // kind returns the request's kind for the log.
 func (x *exchange) kind() string {
 	switch {
+	case x.reads:
+		return "websocket"
 	case x.status == http.StatusSwitchingProtocols:
 		return "upgraded"
 	case x.isCall():

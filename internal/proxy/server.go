@@ -83,6 +83,9 @@ type Options struct {
 	// records. After that the rest is not recorded. Default: 2 s. Before a call is sent,
 	// Engine.BeginWait is the limit.
 	ReplyTimeout time.Duration
+	// NoSockets refuses calls over WebSocket, so that clients use HTTP. Without an Engine they are
+	// always refused.
+	NoSockets bool
 	// Tracer follows calls. Nil: nobody does.
 	Tracer Tracer
 	// Console serves the paths under /oriel/ except /oriel/healthz. If there are tokens,
@@ -115,16 +118,17 @@ type Server struct {
 	header, bodyWait, write, idle, closing time.Duration
 	settling, storeWait                    time.Duration
 
-	stored  *access.Tokens // nil: there are only the tokens of the routing
-	engine  forward.Engine // nil: calls are only relayed
-	tracer  Tracer         // nil: calls are not followed
-	console http.Handler
-	version string
-	store   func(context.Context) error
-	health  func() Health
-	log     *slog.Logger
-	now     func() time.Time
-	onLimit func(tenant, call string)
+	stored       *access.Tokens // nil: there are only the tokens of the routing
+	engine       forward.Engine // nil: calls are only relayed
+	messageLimit int64          // of messages over WebSocket that are read
+	tracer       Tracer         // nil: calls are not followed
+	console      http.Handler
+	version      string
+	store        func(context.Context) error
+	health       func() Health
+	log          *slog.Logger
+	now          func() time.Time
+	onLimit      func(tenant, call string)
 
 	guesses     guesses // of tokens
 	cookies     guesses // of sessions
@@ -188,6 +192,7 @@ func New(o Options) (*Server, error) {
 		log:          o.Log,
 		now:          o.Now,
 		onLimit:      o.OnLimit,
+		messageLimit: cmp.Or(o.BodyLimit, forward.DefaultBodyLimit),
 		guesses:      newGuesses(),
 		cookies:      newGuesses(),
 	}
@@ -414,6 +419,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"this is not a forward proxy: use it as the base URL, not as HTTP_PROXY"})
 	} else if f = x.checkForeign(); f != nil {
 		x.refuse(f)
+	} else if x.takesSocket() {
+		x.socket()
 	} else if upgradeOf(r.Header) != "" && wire.CallFormat(t.path) != wire.Auto {
 		x.refuse(&refusal{http.StatusUpgradeRequired, "http_only",
 			"this proxy accepts calls over HTTP only: POST the request to the same path"})

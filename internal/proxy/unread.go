@@ -123,6 +123,8 @@ func (s *Server) Unread(tenant string) []Unread {
 // whyUnread returns why a request was not read, or "" if it was, or did not have to be.
 func (x *exchange) whyUnread() string {
 	switch f, _ := x.err.(*refusal); {
+	case x.reads:
+		return ""
 	case x.status == http.StatusSwitchingProtocols:
 		return unreadUpgraded
 	case f != nil && f.status == http.StatusUpgradeRequired:
@@ -152,9 +154,11 @@ func endsUnread(path string) bool {
 	return slices.ContainsFunc(unreadPaths, func(end string) bool { return strings.HasSuffix(path, end) })
 }
 
+func (x *exchange) tenantOrLocal() string { return cmp.Or(x.tenant, timeline.Local) }
+
 // noteUnread counts a request that was not read, and logs the first of its kind.
 func (x *exchange) noteUnread() {
-	why, tenant := x.whyUnread(), cmp.Or(x.tenant, timeline.Local)
+	why, tenant := x.whyUnread(), x.tenantOrLocal()
 	read := why == "" && x.call.Begun() && x.err == nil
 	if x.noted || why == "" && (!read || x.s.unreads.empty(tenant)) {
 		return

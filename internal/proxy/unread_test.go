@@ -18,7 +18,7 @@ import (
 // not among them.
 func TestClientsThatAreNotReadAreNamed(t *testing.T) {
 	const key = "sk-LEAK-7f3a91c0d2e4"
-	s := startWith(t, &keeper{}, proxy.Options{BodyLimit: 1000}, func(w http.ResponseWriter, r *http.Request) {
+	s := startWith(t, &keeper{}, proxy.Options{BodyLimit: 1000, NoSockets: true}, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != "" {
 			echo(t, "websocket")(w, r)
 			return

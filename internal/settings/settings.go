@@ -96,6 +96,9 @@ type Upstream struct {
 	// part of Claude Code's billing line that changes with every call is then sent as
 	// zeros, under every profile but "off".
 	PlainCache bool `toml:"plain_cache" protects:"yes"`
+	// Set this to refuse calls over WebSocket, which the upstream may have for Responses:
+	// clients are told to use HTTP.
+	HTTPOnly bool `toml:"http_only"`
 	// Set this to have Anthropic's API cache the prompts of clients that do not ask for it
 	// (no cache_control in the request), under every profile but "off". Writing to the cache
 	// costs a quarter more than reading the tokens once, and every later call of a

@@ -1,7 +1,7 @@
 // Package fakemodel is a server that implements the vendors' wire formats exactly and
-// gives scripted answers: Anthropic Messages, OpenAI Chat Completions, OpenAI
-// Responses and Gemini, streamed and not. It refuses a body that the vendor would refuse (package
-// strict).
+// gives scripted answers: Anthropic Messages, OpenAI Chat Completions and OpenAI
+// Responses, streamed and not, the last one also over WebSocket. It refuses a body that the
+// vendor would refuse (package strict).
 package fakemodel
 
 import (
@@ -24,9 +24,17 @@ type Server struct {
 	Answer func(*Request) Answer
 	// Unchecked accepts bodies that break a vendor's rules.
 	Unchecked bool
+	// NoSockets refuses WebSockets with 404. Otherwise Responses is served over them, too.
+	NoSockets bool
+	// Frame, if set, is called for each message of a WebSocket, as it came.
+	Frame func([]byte)
+	// Prepared, if set, returns the answer to a call over WebSocket that only prepares
+	// another one (generate: false).
+	Prepared func(*Request) Answer
 
 	mu       sync.Mutex
 	problems []string
+	made     int // ids of responses over WebSocket
 }
 
 // Request is a request as received.
@@ -34,6 +42,8 @@ type Request struct {
 	*wire.Body
 	Header http.Header
 	Path   string
+	// Received is the body; over a WebSocket, what the message means with what it continues.
+	Received []byte
 }
 
 // Answer is the model's answer.
@@ -74,6 +84,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	if r.Header.Get("Upgrade") == "websocket" {
+		if format != wire.Responses || s.NoSockets {
+			http.NotFound(w, r)
+			return
+		}
+		s.serveSocket(w, r)
+		return
+	}
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -83,14 +101,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, format, err.Error())
 		return
 	}
-	body.At(r.URL.Path)
 	if !s.Unchecked {
 		if p := m.judge(data); len(p) > 0 {
 			s.refuse(w, format, fmt.Sprint(p))
 			return
 		}
 	}
-	a := s.Answer(&Request{Body: body, Header: r.Header, Path: r.URL.Path})
+	a := s.Answer(&Request{Body: body, Header: r.Header, Path: r.URL.Path, Received: data})
 	if a.Status != 0 {
 		fail(w, format, a.Status, a.Error)
 		return
@@ -101,11 +118,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(w).Encode(reply.whole)
 		return
 	}
-	list := reply.lists && r.URL.Query().Get("alt") != "sse"
 	w.Header().Set("Content-Type", "text/event-stream")
-	if list {
-		w.Header().Set("Content-Type", "application/json")
-	}
 	for i, e := range reply.events {
 		if a.Cut > 0 && i == a.Cut {
 			panic(http.ErrAbortHandler)
@@ -120,19 +133,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if e.name != "" {
 			fmt.Fprintf(w, "event: %s\n", e.name)
 		}
-		switch {
-		case list:
-			fmt.Fprintf(w, "%c%s\n", "[,"[min(i, 1)], bytes.TrimSpace(data))
-		default:
-			fmt.Fprintf(w, "data: %s\n\n", bytes.TrimSpace(data))
-		}
+		fmt.Fprintf(w, "data: %s\n\n", bytes.TrimSpace(data))
 		http.NewResponseController(w).Flush()
 		if a.Each != nil {
 			a.Each(i)
 		}
-	}
-	if list {
-		io.WriteString(w, "]")
 	}
 }
 
@@ -164,7 +169,6 @@ func openAIFailure(message string) object {
 type reply struct {
 	whole  object
 	events []event
-	lists  bool // a stream is a list unless the query asks for events
 }
 
 type event struct {
@@ -182,7 +186,6 @@ var models = map[wire.Format]struct {
 	wire.Anthropic: {strict.Anthropic, anthropic, anthropicFailure},
 	wire.Chat:      {strict.Chat, chatCompletion, openAIFailure},
 	wire.Responses: {strict.Responses, responses, openAIFailure},
-	wire.Gemini:    {strict.Gemini, gemini, geminiFailure},
 }
 
 // Speaks reports whether a Server has a protocol.

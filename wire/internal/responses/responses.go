@@ -25,6 +25,7 @@ func Protocol() *protocol.Protocol {
 		Route:   "/v1/responses",
 		IsCall:  isCall,
 		IsCount: isCount,
+		Sockets: true,
 
 		List:      "input",
 		System:    "instructions",
