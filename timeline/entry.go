@@ -89,6 +89,16 @@ func (m *Message) chat() (chat.Message, error) {
 		return openCodeMessage(m.Role, root)
 	case FormatCline:
 		return clineMessage(m.Role, root)
+	case FormatPi:
+		return piMessage(m.Role, root)
+	case FormatCopilot:
+		return copilotMessage(m.Role, root)
+	case FormatContinue:
+		return continueMessage(m.Role, root)
+	case FormatGoose:
+		return gooseMessage(m.Role, root)
+	case FormatCrush:
+		return crushMessage(m.Role, root)
 	case FormatGeneric:
 		return said(m.Role, root.Get("name").Str(), root.Get("text").Raw()), nil
 	case FormatLocomo:

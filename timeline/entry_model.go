@@ -42,6 +42,10 @@ var modelKeys = map[string][]string{
 	FormatQwenCode:  {"model"},
 	FormatOpenCode:  {"info", "modelID"},
 	FormatCline:     {"modelInfo", "id"},
+	FormatPi:        {"message", "model"},
+	FormatCopilot:   {"data", "model"},
+	FormatCrush:     {"model"},
+	FormatContinue:  {"message", "usage", "model"},
 }
 
 // aiderModel returns the model that aider names when it begins, in a line such as

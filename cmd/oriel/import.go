@@ -29,10 +29,14 @@ below them. The form of a file is detected from its content:
   codex                          rollouts of Codex (~/.codex/sessions)
   gemini-cli                     sessions of Gemini CLI (~/.gemini/tmp)
   qwen-code                      sessions of Qwen Code (~/.qwen/projects)
-  opencode                       opencode's database, what opencode export prints,
-                                 or the storage of earlier versions
-  cline                          sessions of Cline, and tasks of Roo Code and of
-                                 earlier versions of Cline
+  opencode                       opencode's or Kilo Code's database, what opencode
+                                 export prints, or the storage of earlier versions
+  cline                          sessions of Cline, and tasks of Roo Code, Zoo Code,
+                                 Kilo Code and earlier versions of Cline
+  copilot-cli                    sessions of GitHub Copilot CLI (~/.copilot/session-state)
+  continue                       sessions of Continue (~/.continue/sessions)
+  pi                             sessions of Pi (~/.pi/agent/sessions)
+  goose, crush                   the database of Goose, or that of Crush in a project
   aider                          .aider.chat.history.md
   chatgpt, claude-ai             conversations.json of an export from these sites
   openai, anthropic, responses   request bodies: one a file, or a list or lines of
@@ -44,8 +48,8 @@ below them. The form of a file is detected from its content:
   locomo, beam                   the data sets of these names
 
 With --mine it looks where these agents keep their conversations, prints what it
-found, and imports it. Histories of aider are in the folders that it was used in:
---mine finds that of the current folder, or of one above it. It names places that cannot
+found, and imports it. Histories of aider and Crush are in the folders that they were used
+in: --mine finds that of the current folder, or of one above it. It names places that cannot
 be read, imports the others, and exits with 2.
 
 A session that Oriel recorded stays as it was recorded, with its plans and numbers; the file becomes a

@@ -41,6 +41,10 @@ func usualPlaces(system string, env func(string) string, home string) []usualPla
 	}
 	cline := cmp.Or(env("CLINE_SESSION_DATA_DIR"),
 		filepath.Join(cmp.Or(env("CLINE_DATA_DIR"), filepath.Join(or(env("CLINE_DIR"), ".cline"), "data")), "sessions"))
+	gooseData := filepath.Join(data, "goose")
+	if system == "windows" {
+		gooseData = filepath.Join(config, "Block", "goose", "data")
+	}
 	places := []usualPlace{
 		{"Claude Code", filepath.Join(or(env("CLAUDE_CONFIG_DIR"), ".claude"), "projects")},
 		{"Codex", filepath.Join(or(env("CODEX_HOME"), ".codex"), "sessions")},
@@ -48,7 +52,12 @@ func usualPlaces(system string, env func(string) string, home string) []usualPla
 		{"Qwen Code", filepath.Join(home, ".qwen", "projects")},
 		{"opencode", filepath.Join(data, "opencode", "storage", "session")},
 		{"opencode", filepath.Join(data, "opencode", "opencode*.db")},
+		{"Kilo Code", filepath.Join(data, "kilo", "kilo*.db")},
 		{"Cline", cline},
+		{"Copilot CLI", filepath.Join(or(env("COPILOT_HOME"), ".copilot"), "session-state")},
+		{"Continue", filepath.Join(or(env("CONTINUE_GLOBAL_DIR"), ".continue"), "sessions")},
+		{"Pi", filepath.Join(or(env("PI_CODING_AGENT_DIR"), ".pi", "agent"), "sessions")},
+		{"Goose", filepath.Join(gooseData, "sessions", "sessions.db")},
 	}
 	editors := []string{filepath.Join(data, "code-server"), filepath.Join(home, ".vscode-server", "data")}
 	for _, name := range []string{"Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"} {
@@ -58,7 +67,9 @@ func usualPlaces(system string, env func(string) string, home string) []usualPla
 		extensions := filepath.Join(dir, "User", "globalStorage")
 		places = append(places,
 			usualPlace{"Cline", filepath.Join(extensions, "saoudrizwan.claude-dev", "tasks")},
-			usualPlace{"Roo Code", filepath.Join(extensions, "rooveterinaryinc.roo-cline", "tasks")})
+			usualPlace{"Roo Code", filepath.Join(extensions, "rooveterinaryinc.roo-cline", "tasks")},
+			usualPlace{"Zoo Code", filepath.Join(extensions, "zoocodeorganization.zoo-code", "tasks")},
+			usualPlace{"Kilo Code", filepath.Join(extensions, "kilocode.kilo-code", "tasks")})
 	}
 	if file := env("OPENCODE_DB"); file != "" && file != ":memory:" {
 		if !filepath.IsAbs(file) {
@@ -72,11 +83,11 @@ func usualPlaces(system string, env func(string) string, home string) []usualPla
 	return places
 }
 
-// aiderHistory returns the nearest history of aider in a folder or above it, where a git
-// repository begins at the latest, or "".
-func aiderHistory(dir string) string {
+// nearest returns the nearest file of a name in a folder or above it, where a git repository
+// begins at the latest, or "".
+func nearest(dir, name string) string {
 	for {
-		path := filepath.Join(dir, ".aider.chat.history.md")
+		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return path
 		}
@@ -98,8 +109,11 @@ func findMine(ctx context.Context, w io.Writer,
 	}
 	places := usualPlaces(runtime.GOOS, os.Getenv, home)
 	if dir, err := os.Getwd(); err == nil {
-		if path := aiderHistory(dir); path != "" {
+		if path := nearest(dir, ".aider.chat.history.md"); path != "" {
 			places = append(places, usualPlace{"aider", path})
+		}
+		if path := nearest(dir, filepath.Join(".crush", "crush.db")); path != "" {
+			places = append(places, usualPlace{"Crush", path})
 		}
 	}
 	t := term.Table{Left: []bool{true, false, false, true}}

@@ -50,19 +50,27 @@ func TestMineFindsEveryAgent(t *testing.T) {
 	put("task-1714550400000/api_conversation_history.json",
 		".vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks/0198/api_conversation_history.json")
 	put(".aider.chat.history.md", "harbour/.aider.chat.history.md")
-	put("opencode.sql", ".local/share/opencode/opencode.sql")
-	statements, err := os.ReadFile("../../internal/importer/testdata/opencode.sql")
-	if err != nil {
-		t.Fatal(err)
+	put("copilot-cli/events.jsonl", ".copilot/session-state/0146da6f/events.jsonl")
+	put("continue.json", ".continue/sessions/0e3991d6.json")
+	put("pi.jsonl", ".pi/agent/sessions/--home-ann-harbour--/2026.jsonl")
+	for file, at := range map[string]string{
+		"opencode.sql": ".local/share/opencode/opencode.db", "kilo.sql": ".local/share/kilo/kilo.db",
+		"goose.sql": ".local/share/goose/sessions/sessions.db", "crush.sql": "harbour/.crush/crush.db",
+	} {
+		put(file, at+".sql")
+		statements, err := os.ReadFile(filepath.Join("../../internal/importer/testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", filepath.Join(home, at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(string(statements)); err != nil {
+			t.Fatal(err)
+		}
+		db.Close()
 	}
-	db, err := sql.Open("sqlite", filepath.Join(home, ".local/share/opencode/opencode.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(string(statements)); err != nil {
-		t.Fatal(err)
-	}
-	db.Close()
 	below := filepath.Join(home, "harbour", "below")
 	if err := os.Mkdir(below, 0o755); err != nil {
 		t.Fatal(err)
@@ -85,16 +93,22 @@ func TestMineFindsEveryAgent(t *testing.T) {
 		{"Gemini CLI 2", "~/.gemini/tmp"},
 		{"Qwen Code 1", "~/.qwen/projects"},
 		{"opencode 1", "~/.local/share/opencode/opencode.db"},
+		{"Kilo Code 1", "~/.local/share/kilo/kilo.db"},
 		{"Cline 1", "~/.cline/data/sessions"},
+		{"Copilot CLI 1", "~/.copilot/session-state"},
+		{"Continue 1", "~/.continue/sessions"},
+		{"Pi 1", "~/.pi/agent/sessions"},
+		{"Goose 1", "~/.local/share/goose/sessions/sessions.db"},
 		{"Roo Code 1", "~/.vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks"},
 		{"Cline 1", "~/.config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks"},
 		{"aider 1", "~/harbour/.aider.chat.history.md"},
+		{"Crush 1", "~/harbour/.crush/crush.db"},
 	}
 	if diff := cmp.Diff(want, lines); diff != "" || len(found) != len(want) {
 		t.Errorf("%d found (-want +got):\n%s", len(found), diff)
 	}
 	table := &term.Table{Left: []bool{true, false, false, true}}
-	table.Row("Roo Code", "1 file", "359 B", want[6][1])
+	table.Row("Roo Code", "1 file", "359 B", want[11][1])
 	fitPaths(table, 80)
 	var b bytes.Buffer
 	table.Draw(&b)
@@ -109,7 +123,7 @@ func emptyHome(t *testing.T) string {
 	home := t.TempDir()
 	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME",
 		"GEMINI_CLI_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR", "OPENCODE_DB",
-		"AIDER_CHAT_HISTORY_FILE"} {
+		"AIDER_CHAT_HISTORY_FILE", "COPILOT_HOME", "CONTINUE_GLOBAL_DIR", "PI_CODING_AGENT_DIR"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("HOME", home)

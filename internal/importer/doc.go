@@ -1,17 +1,17 @@
 /*
 Package importer imports recorded conversations into a timeline: files of coding agents
-(Claude Code, Codex, Gemini CLI, Qwen Code, opencode, Cline, aider), exports of ChatGPT and
-Claude, request bodies of three protocols, generic lines, and the data sets LoCoMo and
+(Claude Code, Codex, Gemini CLI, Qwen Code, opencode, Kilo Code, Cline, Copilot CLI, Continue,
+Pi, Goose, Crush, aider), exports of ChatGPT and Claude, request bodies of three protocols, generic lines, and the data sets LoCoMo and
 BEAM. It detects a file's format from its content.
 
 # What it guarantees
 
-Raw is verbatim. In line formats (claude-code, codex, qwen-code, generic) each line is one
+Raw is verbatim. In line formats (claude-code, codex, qwen-code, pi, copilot-cli, generic) each line is one
 message, without its line feed, in the order of the file; lines of a session that are not
 messages get the role timeline.RoleMeta. A session can therefore be exported byte for byte, except for
 blank lines, lines that are not JSON objects, and a missing line feed at the end, which is
 added. In other formats the bytes of each message or turn are kept; a message of
-opencode is made of the bytes of its files, or of its rows in the database.
+opencode, Goose and Crush is made of the bytes of its files, or of its rows in the database.
 
 Importing a file again adds nothing. A message is identified by timeline.Identity and by
 its own id, if it has one: two lines with different ids are different messages, so that an

@@ -41,6 +41,13 @@ const (
 	OpenCode  Format = "opencode"
 	Cline     Format = "cline"
 	Aider     Format = "aider"
+	// Pi is a session of Pi, Copilot one of GitHub Copilot CLI, Continue one of Continue,
+	// Goose the database of Goose, Crush that of Crush.
+	Pi       Format = "pi"
+	Copilot  Format = "copilot-cli"
+	Continue Format = "continue"
+	Goose    Format = "goose"
+	Crush    Format = "crush"
 	// ChatGPT and ClaudeAI are the conversations.json of an export from these sites.
 	ChatGPT  Format = "chatgpt"
 	ClaudeAI Format = "claude-ai"
@@ -52,7 +59,8 @@ const (
 
 // Formats returns all formats except Auto.
 func Formats() []Format {
-	all := []Format{ClaudeCode, Codex, GeminiCLI, QwenCode, OpenCode, Cline, Aider, ChatGPT, ClaudeAI}
+	all := []Format{ClaudeCode, Codex, GeminiCLI, QwenCode, OpenCode, Cline, Aider, Pi, Copilot, Continue, Goose,
+		Crush, ChatGPT, ClaudeAI}
 	for _, f := range wire.Protocols() {
 		all = append(all, ofWire(f))
 	}
@@ -89,7 +97,11 @@ func (f Format) isBody() bool {
 // isSession reports whether agents write a format whose sessions may have been recorded under
 // another name. Claude Code and Codex have always sent the names of theirs.
 func (f Format) isSession() bool {
-	return f == GeminiCLI || f == QwenCode || f == OpenCode || f == Cline || f == Aider
+	switch f {
+	case GeminiCLI, QwenCode, OpenCode, Cline, Aider, Pi, Copilot, Continue, Goose, Crush:
+		return true
+	}
+	return false
 }
 
 // isParsedAnew reports whether earlier versions parsed messages of a format differently.
@@ -98,7 +110,9 @@ func (f Format) isParsedAnew() bool {
 }
 
 // isNamedByFolder reports whether all files of a format have the same name.
-func (f Format) isNamedByFolder() bool { return f == Beam || f == Cline || f == Aider }
+func (f Format) isNamedByFolder() bool {
+	return f == Beam || f == Cline || f == Aider || f == Copilot
+}
 
 func (f Format) reader() func(context.Context, *source, io.Reader, taker) error {
 	switch f {
@@ -114,6 +128,16 @@ func (f Format) reader() func(context.Context, *source, io.Reader, taker) error 
 		return readOpenCode
 	case Cline:
 		return readCline
+	case Pi:
+		return readPi
+	case Copilot:
+		return readCopilot
+	case Continue:
+		return readContinue
+	case Goose:
+		return readGoose
+	case Crush:
+		return readCrush
 	case Aider:
 		return readAider
 	case ChatGPT:
@@ -158,11 +182,9 @@ func (s *source) sniff(ctx context.Context, want Format) (kind, error) {
 	defer f.Close()
 	k, err := sniff(f)
 	if err == nil && k.shape == database {
-		var ok bool
-		if ok, err = s.sniffDatabase(ctx); ok {
-			k.format = OpenCode
-		} else if err == nil && want != Auto {
-			err = errNoTables
+		k.format, err = s.sniffDatabase(ctx)
+		if err == nil && want != Auto && want != k.format {
+			err = noTables(want)
 		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", s.path, err)
@@ -338,6 +360,12 @@ func formatOf(root rawjson.Value) Format {
 		return GeminiCLI
 	case isQwen(root):
 		return QwenCode
+	case isPi(root):
+		return Pi
+	case isCopilot(root):
+		return Copilot
+	case isContinue(root):
+		return Continue
 	case isClineSession(root):
 		return Cline
 	case isOpenCode(root):

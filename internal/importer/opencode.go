@@ -17,9 +17,17 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// errNoTables: a SQLite file is not a database of opencode, or not of a version that is
-// known.
-var errNoTables = errors.New("a SQLite file without opencode's tables session, message and part")
+// noTables returns the error for a SQLite file that is not a database of a format, or not of
+// a version that is known.
+func noTables(format Format) error {
+	switch format {
+	case Goose:
+		return errors.New("a SQLite file without Goose's tables sessions and messages")
+	case Crush:
+		return errors.New("a SQLite file without Crush's tables sessions and messages")
+	}
+	return errors.New("a SQLite file without opencode's tables session, message and part")
+}
 
 // readOpenCode reads sessions of opencode: its database, what opencode export prints, or a
 // session's file in the storage of earlier versions, whose messages and parts are files of

@@ -28,9 +28,9 @@ const (
 )
 
 // errWritten: a database changed while it was copied.
-var errWritten = errors.New("it is written to all the time: end opencode first, then import it again")
+var errWritten = errors.New("it is written to all the time: end the program that writes it first, then import it again")
 
-// copyDatabase copies a database with its log, which opencode leaves behind, to a temporary
+// copyDatabase copies a database with its log, which programs leave behind, to a temporary
 // folder, and moves the log into the copy. done removes the copy.
 func copyDatabase(ctx context.Context, path string) (to string, done func(), err error) {
 	removeOldCopies(time.Now())

@@ -22,20 +22,32 @@ import (
 // credentials.
 var openCodeTables = []string{"session", "message", "part"}
 
-// sniffDatabase reports whether a SQLite file is a database of opencode. It reads the log
-// beside the file only if the file itself does not tell.
-func (s *source) sniffDatabase(ctx context.Context) (bool, error) {
-	ok, empty, err := sniffTables(ctx, s.path)
+// databases are the databases that are read, by format.
+var databases = []struct {
+	format Format
+	tables []string
+	// column, as TABLE.COLUMN, tells tables of the same names apart; "" if there are no others.
+	column string
+}{
+	{OpenCode, openCodeTables, ""},
+	{Goose, []string{"sessions", "messages"}, "messages.content_json"},
+	{Crush, []string{"sessions", "messages"}, "messages.parts"},
+}
+
+// sniffDatabase returns the format of a SQLite file, Auto if it is none that is known. It
+// reads the log beside the file only if the file itself does not tell.
+func (s *source) sniffDatabase(ctx context.Context) (Format, error) {
+	format, empty, err := sniffTables(ctx, s.path)
 	if !empty && err == nil || !hasLog(s.path) {
-		return ok, err
+		return format, err
 	}
 	path, done, err := copyDatabase(ctx, s.path)
 	if err != nil {
-		return false, err
+		return Auto, err
 	}
 	defer done()
-	ok, _, err = sniffTables(ctx, path)
-	return ok, err
+	format, _, err = sniffTables(ctx, path)
+	return format, err
 }
 
 // hasLog reports whether a part of the database is in a log beside it.
@@ -44,46 +56,74 @@ func hasLog(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// sniffTables reports whether a SQLite file has opencode's tables, and whether it has
-// nothing at all.
-func sniffTables(ctx context.Context, path string) (ok, empty bool, err error) {
+// sniffTables returns the format of a SQLite file by its tables, and whether it has nothing
+// at all.
+func sniffTables(ctx context.Context, path string) (format Format, empty bool, err error) {
 	db, err := openDatabase(ctx, path, 1)
 	if err != nil {
-		return false, false, err
+		return Auto, false, err
 	}
 	defer db.Close()
-	if err = db.conns[0].QueryRowContext(ctx, `SELECT count(*) = 0 FROM sqlite_schema`).Scan(&empty); err == nil {
-		ok, err = hasOpenCodeTables(ctx, db.conns[0])
+	err = db.conns[0].QueryRowContext(ctx, `SELECT count(*) = 0 FROM sqlite_schema`).Scan(&empty)
+	for _, d := range databases {
+		if err != nil {
+			return Auto, false, err
+		}
+		var ok bool
+		if ok, err = hasTables(ctx, db.conns[0], d.format); ok {
+			return d.format, empty, nil
+		}
 	}
-	return ok, empty, err
+	return Auto, empty, err
 }
 
-// hasOpenCodeTables reports whether a database has opencode's tables, with nothing that is
+// hasTables reports whether a database has the tables of a format, with nothing that is
 // computed, because that could be of any length: neither views nor virtual tables nor
 // generated columns. SQLite checks that the text of a schema agrees with its types and names.
-func hasOpenCodeTables(ctx context.Context, c *sql.Conn) (bool, error) {
-	n := 0
-	err := c.QueryRowContext(ctx,
-		`SELECT count(*) FROM sqlite_schema AS t WHERE type = 'table' AND sql LIKE 'CREATE TABLE %' AND name IN (?, ?, ?)
-		AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name) WHERE hidden <> 0)`, openCodeTables[0],
-		openCodeTables[1], openCodeTables[2]).Scan(&n)
-	return n == len(openCodeTables), err
+func hasTables(ctx context.Context, c *sql.Conn, format Format) (bool, error) {
+	for _, d := range databases {
+		if d.format != format {
+			continue
+		}
+		for _, table := range d.tables {
+			n := 0
+			err := c.QueryRowContext(ctx,
+				`SELECT count(*) FROM sqlite_schema AS t WHERE type = 'table' AND sql LIKE 'CREATE TABLE %' AND name = ?
+				AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name) WHERE hidden <> 0)`, table).Scan(&n)
+			if n == 0 || err != nil {
+				return false, err
+			}
+		}
+		table, column, ok := strings.Cut(d.column, ".")
+		if !ok {
+			return true, nil
+		}
+		n := 0
+		err := c.QueryRowContext(ctx, `SELECT count(*) FROM pragma_table_info(?) WHERE name = ?`, table, column).Scan(&n)
+		return n == 1, err
+	}
+	return false, nil
 }
 
-// checkTables returns an error if the pages of a table of opencode are damaged. Pages that
+// checkTables returns an error if the pages of a table of a format are damaged. Pages that
 // are listed many times could be rows without end, which fill the disk when they are sorted.
 // SQLite evaluates no CHECK of a table that is opened only for reading.
-func checkTables(ctx context.Context, c *sql.Conn) error {
-	for _, table := range openCodeTables {
-		// The first row of the result is about all pages. No other is read, because SQLite
-		// goes through the rows of the table for it.
-		found := ""
-		if err := c.QueryRowContext(ctx, `PRAGMA quick_check(`+table+`)`).Scan(&found); err != nil {
-			return err
+func checkTables(ctx context.Context, c *sql.Conn, format Format) error {
+	for _, d := range databases {
+		if d.format != format {
+			continue
 		}
-		if found != "ok" {
-			first, _, _ := strings.Cut(strings.TrimPrefix(found, "*** in database main ***\n"), "\n")
-			return fmt.Errorf("table %s is damaged: %s", table, first)
+		for _, table := range d.tables {
+			// The first row of the result is about all pages. No other is read, because
+			// SQLite goes through the rows of the table for it.
+			found := ""
+			if err := c.QueryRowContext(ctx, `PRAGMA quick_check(`+table+`)`).Scan(&found); err != nil {
+				return err
+			}
+			if found != "ok" {
+				first, _, _ := strings.Cut(strings.TrimPrefix(found, "*** in database main ***\n"), "\n")
+				return fmt.Errorf("table %s is damaged: %s", table, first)
+			}
 		}
 	}
 	return nil
@@ -137,29 +177,40 @@ func (o *openedDatabase) Close() {
 	o.db.Close()
 }
 
-// readDatabase reads the sessions of opencode's database, oldest first. It reads a copy,
-// because opencode may write to the database meanwhile.
+// openCopy opens a copy of the database with the tables of a format, because the program may
+// write to the database meanwhile. done closes and removes it.
+func (s *source) openCopy(ctx context.Context, format Format, conns int) (db *openedDatabase, done func(), err error) {
+	path, remove, err := copyDatabase(ctx, s.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err = openDatabase(ctx, path, conns)
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	ok, err := hasTables(ctx, db.conns[0], format) // the log may have replaced them
+	if err == nil && !ok {
+		err = noTables(format)
+	}
+	if err == nil {
+		err = checkTables(ctx, db.conns[0], format)
+	}
+	if err != nil {
+		db.Close()
+		remove()
+		return nil, nil, err
+	}
+	return db, func() { db.Close(); remove() }, nil
+}
+
+// readDatabase reads the sessions of opencode's database, oldest first.
 func (s *source) readDatabase(ctx context.Context, to taker) error {
-	path, done, err := copyDatabase(ctx, s.path)
+	db, done, err := s.openCopy(ctx, OpenCode, 3)
 	if err != nil {
 		return s.damaged(ctx, to, err)
 	}
 	defer done()
-	db, err := openDatabase(ctx, path, 3)
-	if err != nil {
-		return s.damaged(ctx, to, err)
-	}
-	defer db.Close()
-	ok, err := hasOpenCodeTables(ctx, db.conns[0]) // the log may have replaced them
-	if err == nil && !ok {
-		err = errNoTables
-	}
-	if err == nil {
-		err = checkTables(ctx, db.conns[0])
-	}
-	if err != nil {
-		return s.damaged(ctx, to, err)
-	}
 	r := openCodeReader{source: s, to: to, messages: db.conns[1], parts: db.conns[2]}
 	rows, err := db.conns[0].QueryContext(ctx, `SELECT `+upTo(timeline.MaxName, "id")+`, `+
 		upTo(timeline.MaxName, "directory")+`, `+upTo(maxTitle, "title")+` FROM session ORDER BY time_created, 1`)

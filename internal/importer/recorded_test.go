@@ -49,6 +49,12 @@ var recorded = []struct {
 	// A session of Cline's command line goes on only at a terminal.
 	{"cline/1794855053498_j688f/1794855053498_j688f.messages.json", "cline", "1794855053498_j688f", "/home/ann/harbour",
 		question + " @tides.txt", "scripted", 3, 2, []string{question, thought, both, answer}},
+	{"pi.jsonl", "pi", "01a1f5bc-9838-7037-b38e-1ea3ab7fc137", "/home/ann/harbour", "", "claude-sonnet-4-5", 3, 2, nil},
+	{"copilot-cli/events.jsonl", "copilot-cli", "0146da6f-f899-45bd-92c2-860a794ceb96", "/home/ann/harbour", "",
+		"claude-sonnet-4-5", 3, 2, nil},
+	// It keeps no thinking.
+	{"continue.json", "continue", "0e3991d6-b2d3-4dfe-b9ad-36b645017e28", "/home/ann/harbour", "",
+		"claude-sonnet-4-5", 3, 1, []string{question, both, answer, again, remembered}},
 }
 
 // spoken lists the texts and the thinking of a conversation, in order.
