@@ -11,13 +11,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/oriel-context/oriel"
-	"github.com/oriel-context/oriel/internal/send"
+	"github.com/oriel-context/oriel/internal/forward"
 	"github.com/oriel-context/oriel/window"
 )
 
 // What engines have begun ends with them.
 func TestMain(m *testing.M) {
-	send.HeadWait = time.Minute // a busy machine is no silent model
+	forward.HeadWait = time.Minute // a busy machine is no silent model
 	goleak.VerifyTestMain(m)
 }
 

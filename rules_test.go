@@ -40,7 +40,6 @@ var layers = []string{
 	"internal/bpe",
 	"internal/clip",
 	"wire",
-	"internal/send",
 	"token",
 	"internal/prices",
 	"condense",

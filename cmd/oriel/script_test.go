@@ -9,13 +9,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/oriel-context/oriel/internal/send"
+	"github.com/oriel-context/oriel/internal/forward"
 )
 
 func TestMain(m *testing.M) {
 	// A busy machine is no failure.
 	waits := []*time.Duration{&replyTimeout, &portTimeout, &reachTimeout, &lockPatience, &healthWait, &leftWait,
-		&send.HeadWait}
+		&forward.HeadWait}
 	if os.Getenv(nobodyReads) == "" {
 		waits = append(waits, &outputWait, &tellWait)
 	} else {

@@ -49,7 +49,7 @@ import (
 //	view.DefaultInlineWait   20 s     summary: the default of CondenseOptions.Wait, inline
 //	recall.vectorWait        100 ms   within recall, at most half of what is left of it: the
 //	                                  stored vectors of a scope that is searched first
-//	send.HeadWait            2 s      the beginning of a streamed reply, which may be a refusal
+//	forward.HeadWait         2 s      the beginning of a streamed reply, which may be a refusal
 //	call.askedWait           300 ms   a tool of Oriel: the end of the reply that called it,
 //	                                  because agents run it as soon as they have read that much
 //	call.probeWait           200 ms   the question that a stuck store is asked each second

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/oriel-context/oriel/internal/engine/fault"
-	"github.com/oriel-context/oriel/internal/send"
+	"github.com/oriel-context/oriel/internal/forward"
 	"github.com/oriel-context/oriel/internal/test/pgtest"
 	"github.com/oriel-context/oriel/items"
 	"github.com/oriel-context/oriel/timeline"
@@ -23,7 +23,7 @@ import (
 
 // What engines have begun ends with them.
 func TestMain(m *testing.M) {
-	send.HeadWait = time.Minute // a busy machine is no silent model
+	forward.HeadWait = time.Minute // a busy machine is no silent model
 	goleak.VerifyTestMain(stopping{m})
 }
 

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/send"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -37,7 +36,7 @@ func (x *Exchange) take(out *http.Request) (raw []byte, passed string, err error
 	}
 	if !whole {
 		if len(raw) > 0 {
-			out.Body = send.Continued(raw, in.Body, in.Body)
+			out.Body = continued(raw, in.Body, in.Body)
 		}
 		return nil, passed, nil
 	}
@@ -51,7 +50,7 @@ func (x *Exchange) take(out *http.Request) (raw []byte, passed string, err error
 		// The transport may ask for the body again, but does so only if nothing of the
 		// request was sent; the caller's headers have to ensure that.
 		length := out.ContentLength
-		send.SetBody(out, raw)
+		SetBody(out, raw)
 		out.ContentLength = length // -1 for chunks, which trailers need
 	}
 	return raw, "", nil

@@ -10,8 +10,10 @@
 // Nothing of the engine's breaks a request or delays it beyond a bound: its methods run in one
 // goroutine of the call, panics are recovered from, and a method that takes too long is
 // abandoned with its call, at most MaxBehind of them at a time. The client's bytes are sent
-// unless the engine has others. The bodies of all requests of a Budget, and what is copied of
-// their answers, take no more memory than its limit; beyond it, requests pass unseen.
+// unless the engine has others. What is refused is sent again at most twice, before any of an
+// answer is relayed; an answer is read only as far as it takes to see that it is no refusal,
+// and is whole afterwards. The bodies of all requests of a Budget, and what is copied of their
+// answers, take no more memory than its limit; beyond it, requests pass unseen.
 //
 // # Caveats
 //

@@ -10,7 +10,6 @@ import (
 
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/limit"
-	"github.com/oriel-context/oriel/internal/send"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -99,7 +98,7 @@ func (f *Forwarder) Do(x *Exchange, out *http.Request,
 	if err := x.look(out); err != nil {
 		return nil, err
 	}
-	res, err := send.Do(out, x, next)
+	res, err := send(out, x, next)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +135,7 @@ func (x *Exchange) look(out *http.Request) error {
 		body = x.count
 	}
 	if body := body(raw); body != nil {
-		send.ReplaceBody(out, body)
+		replaceBody(out, body)
 	}
 	return nil
 }
@@ -193,13 +192,13 @@ func (x *Exchange) fault(f *Fault) {
 	x.f.report(f)
 }
 
-// Again implements send.Call.
+// Again implements resender.
 func (x *Exchange) Again() bool { return x.guard != nil && x.guard.again() }
 
-// Refused implements send.Call.
+// Refused implements resender.
 func (x *Exchange) Refused(status int, body []byte) []byte { return x.guard.refused(status, body) }
 
-// Go implements send.Call.
+// Go implements resender.
 func (x *Exchange) Go(work func() (then func())) { x.crew.Go(work) }
 
 // Begun reports whether the engine has the call.

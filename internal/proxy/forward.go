@@ -17,7 +17,6 @@ import (
 
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/forward"
-	"github.com/oriel-context/oriel/internal/send"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -37,7 +36,7 @@ func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         send.Dial(dialer.DialContext),
+		DialContext:         forward.Dial(dialer.DialContext),
 		ForceAttemptHTTP2:   true,
 		TLSHandshakeTimeout: 10 * time.Second,
 		// Shorter than providers' own timeouts, so that a call rarely meets a connection

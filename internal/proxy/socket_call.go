@@ -16,7 +16,6 @@ import (
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/forward"
 	"github.com/oriel-context/oriel/internal/proxy/socket"
-	"github.com/oriel-context/oriel/internal/send"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -58,7 +57,7 @@ func (w *wsCall) answer() {
 		w.call.Format = format
 	}
 	out := in.Clone(w.c.ctx)
-	send.SetBody(out, body)
+	forward.SetBody(out, body)
 	res, err := x.s.forwarder.Do(&w.call, out, w.send)
 	if reason := w.call.Passed(); reason != "" {
 		x.s.counters.passedFor(reason).Add(1)
@@ -81,7 +80,7 @@ func (w *wsCall) request(body []byte) *http.Request {
 	for name, value := range w.frame.Header {
 		r.Header.Set(name, value)
 	}
-	send.SetBody(r, body)
+	forward.SetBody(r, body)
 	return r.WithContext(w.c.ctx)
 }
 

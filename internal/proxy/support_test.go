@@ -16,12 +16,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/oriel-context/oriel/internal/forward"
 	"github.com/oriel-context/oriel/internal/proxy"
-	"github.com/oriel-context/oriel/internal/send"
 )
 
 func TestMain(m *testing.M) {
-	send.HeadWait = time.Minute // a busy machine is no silent model
+	forward.HeadWait = time.Minute // a busy machine is no silent model
 	// net/http waits half a second before it closes a connection that it gave up.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }

@@ -1,9 +1,4 @@
-// Package send sends a call to its provider, and sends it again with less in it if the
-// provider refuses it, before any of the answer is relayed.
-//
-// It consumes no more of an answer than it needs, and puts back what it read: whoever
-// reads the answer afterwards finds it whole.
-package send
+package forward
 
 import (
 	"bytes"
@@ -16,8 +11,8 @@ import (
 // maxAgain is how often a refused call is sent again.
 const maxAgain = 2
 
-// Call decides what is sent in place of a refused body. *call.Call is one.
-type Call interface {
+// resender decides what is sent in place of a refused body. *Exchange is one.
+type resender interface {
 	// Again reports whether Refused may return another body. The answer is inspected
 	// only if it does.
 	Again() bool
@@ -27,9 +22,9 @@ type Call interface {
 	Go(work func() (then func()))
 }
 
-// Do sends a request by next. While the provider refuses it and c has another body, Do
-// sends that one. It returns the last answer.
-func Do(r *http.Request, c Call, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+// send sends a request by next. While the provider refuses it and c has another body, send
+// sends that one. It returns the last answer, which can be read from its beginning.
+func send(r *http.Request, c resender, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	res, err := next(r)
 	for again := 0; err == nil && again < maxAgain && c.Again(); again++ {
 		text := refusal(res, c.Go)
@@ -42,7 +37,7 @@ func Do(r *http.Request, c Call, next func(*http.Request) (*http.Response, error
 		}
 		res.Body.Close()
 		r = r.Clone(r.Context()) // the last one may still be in use
-		ReplaceBody(r, body)
+		replaceBody(r, body)
 		for name := range r.Header {
 			if strings.EqualFold(name, "Idempotency-Key") || strings.EqualFold(name, "X-Idempotency-Key") {
 				r.Header[name] = []string{"oriel-" + rand.Text()[:16]} // it is a different request
@@ -59,8 +54,8 @@ func SetBody(r *http.Request, body []byte) {
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 }
 
-// ReplaceBody gives a request another body than the client's, which is not encoded.
-func ReplaceBody(r *http.Request, body []byte) {
+// replaceBody gives a request another body than the client's, which is not encoded.
+func replaceBody(r *http.Request, body []byte) {
 	SetBody(r, body)
 	for _, name := range []string{"Content-Encoding", "Content-Length", "Content-Md5", "Digest", "Content-Digest"} {
 		delete(r.Header, name)

@@ -1,4 +1,4 @@
-package send_test
+package forward
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/oriel-context/oriel/internal/send"
 )
 
 // less is a call that has other bodies.
@@ -61,7 +59,7 @@ func TestRefusedBodiesAreReplacedTwice(t *testing.T) {
 			r.Header = http.Header{"idempotency-key": {"mine"}, "X-Idempotency-Key": {"mine"},
 				"Content-Encoding": {"gzip"}, "Digest": {"d"}, "Accept": {"x"}}
 			var sent, keys []string
-			res, err := send.Do(r, tc.call, func(r *http.Request) (*http.Response, error) {
+			res, err := send(r, tc.call, func(r *http.Request) (*http.Response, error) {
 				body, err := io.ReadAll(r.Body)
 				if err != nil {
 					return nil, err

@@ -1,4 +1,4 @@
-package send
+package forward
 
 import (
 	"bytes"
@@ -82,5 +82,5 @@ func TestLinesThatBeginWithAnError(t *testing.T) {
 	}
 }
 
-// goroutine is a Call.Go.
+// goroutine is a resender.Go.
 func goroutine(work func() func()) { go func() { work()() }() }

@@ -1,4 +1,4 @@
-package send
+package forward
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ func streamRefusal(res *http.Response, wait time.Duration, run starter) []byte {
 		case m := <-more:
 			head, err = append(head, m.p...), m.err
 		case <-late.C:
-			res.Body = Continued(head, io.MultiReader(&awaited{from: more}, res.Body), res.Body)
+			res.Body = continued(head, io.MultiReader(&awaited{from: more}, res.Body), res.Body)
 			return nil
 		}
 		failed, sure := beginsWithError(head, byLine)
@@ -62,7 +62,7 @@ type part struct {
 	err error
 }
 
-// starter is Call.Go.
+// starter is resender.Go.
 type starter func(work func() (then func()))
 
 // readOn reads once from a body in another goroutine.

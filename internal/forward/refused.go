@@ -1,4 +1,4 @@
-package send
+package forward
 
 import (
 	"bytes"
@@ -53,11 +53,11 @@ func textOf(res *http.Response) []byte {
 
 // putBack makes an answer's body begin again with what was read of it.
 func putBack(res *http.Response, read []byte) {
-	res.Body = Continued(read, res.Body, res.Body)
+	res.Body = continued(read, res.Body, res.Body)
 }
 
-// Continued returns a body that begins with what was read of it and goes on with rest.
-func Continued(read []byte, rest io.Reader, closer io.Closer) io.ReadCloser {
+// continued returns a body that begins with what was read of it and goes on with rest.
+func continued(read []byte, rest io.Reader, closer io.Closer) io.ReadCloser {
 	return joined{io.MultiReader(bytes.NewReader(read), rest), closer}
 }
 
