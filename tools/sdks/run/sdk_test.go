@@ -15,6 +15,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/responses"
+	"google.golang.org/genai"
 
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
@@ -57,6 +58,28 @@ var protocols = map[string]func(context.Context) error{
 			whole.AddChunk(stream.Current())
 		}
 		return said(stream.Err(), c.Choices[0].Message.Content, whole.Choices[0].Message.Content)
+	},
+	"gemini": func(ctx context.Context) error {
+		client, err := genai.NewClient(ctx, nil)
+		if err != nil {
+			return err
+		}
+		chat, err := client.Chats.Create(ctx, "gemini-2.5-pro", nil, nil)
+		if err != nil {
+			return err
+		}
+		r, err := chat.SendMessage(ctx, genai.Part{Text: "Where is the pier?"})
+		if err != nil {
+			return err
+		}
+		text := ""
+		for chunk, err := range chat.SendMessageStream(ctx, genai.Part{Text: "And the mole?"}) {
+			if err != nil {
+				return err
+			}
+			text += chunk.Text()
+		}
+		return said(nil, r.Text(), text)
 	},
 	"responses": func(ctx context.Context) error {
 		client := openai.NewClient()
@@ -114,7 +137,8 @@ func TestRun(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "summary.json")
 			cmd := exec.Command(oriel, "run", "--data", filepath.Join(dir, "data"), "--summary", path, "--", os.Args[0])
 			cmd.Env = append(os.Environ(), "USE_PROTOCOL="+name, "ORIEL_CONFIG="+os.DevNull, "OPENAI_BASE_URL="+up.URL+
-				"/v1", "ANTHROPIC_BASE_URL="+up.URL, "OPENAI_API_KEY=sk-none", "ANTHROPIC_API_KEY=sk-none")
+				"/v1", "ANTHROPIC_BASE_URL="+up.URL, "OPENAI_API_KEY=sk-none", "ANTHROPIC_API_KEY=sk-none",
+				"GOOGLE_GEMINI_BASE_URL="+up.URL, "GEMINI_API_KEY=AIzaNone", "GOOGLE_API_KEY=")
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
@@ -123,14 +147,14 @@ func TestRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got struct {
-				Calls, Failed, Prompt, Output, Unreported, Unread int
+				Calls, Failed, Input, Output, Unreported, Unread int
 				CacheRead                                         int `json:"cache_read"`
 				Cost                                              float64
 			}
 			if err := json.Unmarshal(data, &got); err != nil {
 				t.Fatal(err)
 			}
-			if got.Calls != 2 || got.Prompt != 80 || got.CacheRead != 20 || got.Output != 10 ||
+			if got.Calls != 2 || got.Input != 80 || got.CacheRead != 20 || got.Output != 10 ||
 				got.Failed+got.Unread+got.Unreported != 0 || got.Cost <= 0 {
 				t.Errorf("%s", data)
 			}
