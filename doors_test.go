@@ -65,7 +65,8 @@ func openDoor(t *testing.T, config oriel.Config, byProxy bool) *door {
 			&http.Client{Transport: d.engine.Transport(&http.Transport{DisableKeepAlives: true})}
 		return d
 	}
-	s, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL, Engine: d.engine,
+	s, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL,
+		Gemini: provider.URL, Engine: d.engine,
 		ReplyTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +82,9 @@ func openDoor(t *testing.T, config oriel.Config, byProxy bool) *door {
 	d.url, d.client = "http://"+l.Addr().String(), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	return d
 }
+
+// pathModel is the model of bodies that do not name one, because it is in the path.
+const pathModel = "gemini-2.5-pro"
 
 // send sends a request and returns what is told of the call.
 func (d *door) send(t *testing.T, path string, body []byte, header ...string) oriel.Event {
@@ -188,7 +192,7 @@ func TestEveryDoorHasTheSameBudgetAndVerdicts(t *testing.T) {
 	}
 	requests := []request{{"long prompt", "/v1/messages", longPrompt()}}
 	for _, p := range protocols.All() {
-		path := p.Format.Protocol().Route
+		path := strings.Replace(p.Format.Protocol().Route, "MODEL", pathModel, 1)
 		draw := rapid.Custom(func(rt *rapid.T) []byte { return p.Draw(rt, histories.Options{Valid: true, Turns: 20}) })
 		for i := range 2 {
 			requests = append(requests, request{fmt.Sprint(path, " ", i), path, draw.Example(i)})
@@ -210,6 +214,9 @@ func TestEveryDoorHasTheSameBudgetAndVerdicts(t *testing.T) {
 		for _, profile := range append(profiles.Names(), "") {
 			var header []string
 			o := oriel.FitOptions{Models: models, Profiles: profiles, Profile: profile}
+			if b.Model == "" {
+				o.Model = pathModel
+			}
 			if profile != "" {
 				header = append(header, "X-Oriel-Profile", profile)
 			}

@@ -44,6 +44,9 @@ type Rules struct {
 	// Held reports that the provider keeps earlier messages, so that a result
 	// may answer a call outside the history.
 	Held bool
+	// ByName reports that a result without the id of a call answers the first call of its
+	// name in the turn before it (Gemini).
+	ByName bool
 }
 
 // Split divides a history into exchanges, in order and without gaps, and lists
@@ -86,6 +89,8 @@ type splitter struct {
 	last map[string]int32
 	// byKey lists the calls of a key that wait for a result, newest last.
 	byKey map[string][]int32
+	// batch is the first call of the newest message that has calls.
+	batch int
 	links []link
 	// references reports that the provider may hold calls outside the history.
 	references bool

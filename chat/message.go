@@ -69,8 +69,8 @@ type Message struct {
 // Part is one piece of a message.
 type Part struct {
 	Kind Kind
-	// Signed reports that the provider can verify or decrypt a Thinking part, so that it
-	// must be sent back byte for byte or not at all.
+	// Signed reports that the provider can verify or decrypt a part, which is Thinking except
+	// in Gemini, so that it must be sent back byte for byte or not at all.
 	Signed bool
 	// IsError reports that a Result is a tool's failure.
 	IsError bool
@@ -105,6 +105,10 @@ type Part struct {
 	// Media describes an Image, Document or Audio.
 	Media *Media
 }
+
+// JSON is the Type of a Text part that is JSON in the place of a text: the value that a function
+// returned. Its Text is Raw as a string.
+const JSON = "json"
 
 // Mark begins every text that Oriel inserts into a request: markers, digests, summaries,
 // recalled passages and stubs of omitted content.

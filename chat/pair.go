@@ -1,5 +1,7 @@
 package chat
 
+import "slices"
+
 // callAt is a call with the state of its pairing.
 type callAt struct {
 	message int
@@ -12,6 +14,8 @@ type callAt struct {
 	// pending reports that the result of a hosted call may still arrive.
 	pending bool
 	done    bool
+	key     string // that of pairKey
+	name    string
 }
 
 // link joins the messages of a call and of its result.
@@ -83,8 +87,12 @@ func (s *splitter) call(i int, p *Part) {
 	if p.Within != "" {
 		s.within(i, p)
 	}
+	if n := len(s.calls); n == 0 || s.calls[n-1].message != i {
+		s.batch = n
+	}
 	s.last[k] = int32(len(s.calls))
-	s.calls = append(s.calls, callAt{message: i, reach: i, whole: p.Hosted && p.ID == "", hosted: p.Hosted})
+	s.calls = append(s.calls, callAt{message: i, reach: i, whole: p.Hosted && p.ID == "", hosted: p.Hosted, key: k,
+		name: p.Name})
 	if p.ID != "" || !p.Hosted {
 		s.byKey[k] = append(waiting, s.last[k])
 	}
@@ -107,6 +115,9 @@ func (s *splitter) within(i int, p *Part) {
 func (s *splitter) answer(i int, p *Part) {
 	k := pairKey(p)
 	waiting, known := s.byKey[k]
+	if s.rules.ByName && !p.Hosted && (len(waiting) == 0 && !known || p.ID == "") && s.answerByName(i, p) {
+		return
+	}
 	if len(waiting) == 0 {
 		if known {
 			s.twice = append(s.twice, i)
@@ -125,6 +136,22 @@ func (s *splitter) answer(i int, p *Part) {
 	c.done = true
 	s.byKey[k] = waiting[:len(waiting)-1]
 	s.links = append(s.links, link{c.message, i})
+}
+
+// answerByName assigns a result to the first unanswered call of its name in the turn before
+// it, and reports whether there is one.
+func (s *splitter) answerByName(i int, p *Part) bool {
+	for at := s.batch; at < len(s.calls); at++ {
+		c := &s.calls[at]
+		if c.done || c.hosted || c.name != p.Name || s.rules.ResultsFollow && !s.follows(c.reach, i, false) {
+			continue
+		}
+		c.done = true
+		s.byKey[c.key] = slices.DeleteFunc(s.byKey[c.key], func(j int32) bool { return int(j) == at })
+		s.links = append(s.links, link{c.message, i})
+		return true
+	}
+	return false
 }
 
 // pairKey returns the key that a call shares with its result: the id or, in

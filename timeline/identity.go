@@ -145,6 +145,10 @@ func (w *identifier) parts(parts []chat.Part) {
 func (w *identifier) part(p *chat.Part) {
 	switch p.Kind {
 	case chat.Text:
+		if p.Type == chat.JSON {
+			w.raw(p)
+			break
+		}
 		w.textPart(tagText, p.Text)
 	case chat.Refusal:
 		w.textPart(tagRefusal, p.Text)

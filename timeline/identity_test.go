@@ -243,11 +243,7 @@ func drawHistory(t *rapid.T, f wire.Format) (body *wire.Body, list []any) {
 }
 
 func readList(f wire.Format, list []byte) (*wire.Body, error) {
-	name := "messages"
-	if f == wire.Responses {
-		name = "input"
-	}
-	return wire.Read(slices.Concat([]byte(`{"`+name+`":`), list, []byte(`}`)), f, wire.Limits{})
+	return wire.Read(slices.Concat([]byte(`{"`+f.Protocol().List+`":`), list, []byte(`}`)), f, wire.Limits{})
 }
 
 func TestIdentityIsThatOfEveryWriting(t *testing.T) {
@@ -433,7 +429,7 @@ func (l leaf) String() string {
 // their object is.
 var says = map[string]func(kind string) bool{
 	"role":         func(kind string) bool { return kind == "role user" },
-	"text":         func(kind string) bool { return strings.HasSuffix(kind, "text") },
+	"text":         func(kind string) bool { return strings.HasSuffix(kind, "text") || kind == "" },
 	"content":      func(kind string) bool { return strings.HasPrefix(kind, "role ") || kind == "tool_result" },
 	"name":         func(kind string) bool { return kind == "tool_use" || kind == "function_call" || kind == "" },
 	"id":           func(kind string) bool { return kind == "tool_use" || kind == "function" },
@@ -457,14 +453,15 @@ func collect(v any, leaves *[]leaf) {
 		if role, ok := v["role"].(string); ok && (kind == "" || kind == "message") {
 			kind = "role " + role
 		}
-		if kind == "thinking" || kind == "reasoning" || kind == "redacted_thinking" {
+		if kind == "thinking" || kind == "reasoning" || kind == "redacted_thinking" || v["thought"] == true {
 			return
 		}
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			if s, ok := v[k].(string); ok && s != "" && says[k] != nil && says[k](kind) {
 				*leaves = append(*leaves, leaf{v, k})
 			}
-			if k == "content" || k == "tool_calls" || k == "function" || k == "source" || k == "output" {
+			if k == "content" || k == "tool_calls" || k == "function" || k == "source" || k == "output" ||
+				k == "parts" || k == "functionCall" {
 				collect(v[k], leaves)
 			}
 		}

@@ -32,9 +32,10 @@ type toolDef struct {
 	Type        string          `json:"type"`
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
-	Function    *toolDef        `json:"function"`     // OpenAI Chat
-	Parameters  json.RawMessage `json:"parameters"`   // OpenAI
-	InputSchema json.RawMessage `json:"input_schema"` // Anthropic
+	Function    *toolDef        `json:"function"`             // OpenAI Chat
+	Parameters  json.RawMessage `json:"parameters"`           // OpenAI
+	InputSchema json.RawMessage `json:"input_schema"`         // Anthropic
+	JSONSchema  json.RawMessage `json:"parametersJsonSchema"` // Gemini
 }
 
 // toolDef counts by OpenAI's cookbook ("How to count tokens with tiktoken",
@@ -54,6 +55,9 @@ func (c *Counter) toolDef(def []byte) raw {
 	params := t.Parameters
 	if len(params) == 0 {
 		params = t.InputSchema
+	}
+	if len(params) == 0 {
+		params = t.JSONSchema
 	}
 	if len(params) == 0 {
 		// The provider's own tool, a grammar, or no parameters.

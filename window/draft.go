@@ -216,7 +216,7 @@ func (d *draft) removed() (messages, tokens int) {
 // clearArguments empties the arguments of a call.
 func (d *draft) clearArguments(message, part int) {
 	at := partAt{message, part}
-	if _, done := d.cleared[at]; done || d.h.Pinned[message] ||
+	if _, done := d.cleared[at]; done || d.h.Pinned[message] || d.h.Messages[message].Parts[part].Signed ||
 		d.h.Messages[message].Parts[part].Arguments() == noArguments {
 		return
 	}

@@ -416,7 +416,7 @@ const (
 
 // elidable reports whether a part's text can be shortened in place.
 func elidable(p *chat.Part) bool {
-	return p.Kind == chat.Text && !p.Text.Empty() && !inserted(*p) ||
+	return p.Kind == chat.Text && !p.Text.Empty() && !p.Signed && !inserted(*p) ||
 		p.Kind == chat.Result && replaceable(p) &&
 			!slices.ContainsFunc(p.Parts, func(q chat.Part) bool { return q.Kind == chat.Catalog })
 }

@@ -2,6 +2,7 @@ package window
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -26,6 +27,7 @@ func drawn(t *rapid.T) (data []byte, b *wire.Body, total int) {
 	if err != nil {
 		t.Skip(err)
 	}
+	b.Model = cmp.Or(b.Model, pathModel)
 	return data, b, token.NewCounter(token.Builtin().Lookup(b.Model), token.Options{}).Request(&b.Request).Total
 }
 
@@ -37,7 +39,7 @@ func TestCondensingBelowTheLimitOfAnyHistory(t *testing.T) {
 		reply := rapid.SampledFrom([]string{"error", "empty", "larger", "good"}).Draw(t, "reply")
 		asked := false
 		o := Options{
-			Format: b.Format, Policy: "condense", Margin: NoMargin, Reserve: 100,
+			Format: b.Format, Model: b.Model, Policy: "condense", Margin: NoMargin, Reserve: 100,
 			Window: 100 + total + rapid.SampledFrom([]int{0, 1, roundingRoom - 1, roundingRoom, total / 2,
 				total}).Draw(t, "room"),
 			Thresholds: Thresholds{Global: float64(rapid.IntRange(5, 100).Draw(t, "threshold"))},
@@ -77,7 +79,7 @@ func TestWouldFitAgreesWithFitOnAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data, b, total := drawn(t)
 		o := Options{
-			Format:  b.Format,
+			Format: b.Format, Model: b.Model,
 			Policy:  rapid.SampledFrom(Policies()).Draw(t, "policy"),
 			Mode:    rapid.SampledFrom([]Mode{Soft, Hard, Recovery}).Draw(t, "mode"),
 			Budget:  max(1, total*rapid.IntRange(50, 120).Draw(t, "percent")/100),
@@ -106,7 +108,7 @@ func TestTheNewestMessageOfAnyHistoryIsNotTrimmedInVain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data, b, total := drawn(t)
 		policies := slices.DeleteFunc(slices.Clone(Policies()), func(name string) bool { return name == "condense" })
-		o := Options{Format: b.Format, Policy: rapid.SampledFrom(policies).Draw(t, "policy")}
+		o := Options{Format: b.Format, Model: b.Model, Policy: rapid.SampledFrom(policies).Draw(t, "policy")}
 		least := max(1, total*rapid.IntRange(20, 100).Draw(t, "percent")/100)
 		whole := 0      // the least size of a view with the whole message
 		const sums = 16 // what budgets that differ by less may share: a view is chosen by sums of parts
@@ -153,7 +155,7 @@ func TestClearedInputsOfAnyHistoryAreTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data, b, total := drawn(t)
 		o := Options{
-			Format: b.Format, Policy: "mask", ClearInputs: true, KeepResults: rapid.SampledFrom([]int{-1, 1, 3}).Draw(t,
+			Format: b.Format, Model: b.Model, Policy: "mask", ClearInputs: true, KeepResults: rapid.SampledFrom([]int{-1, 1, 3}).Draw(t,
 				"keep"),
 			Budget: max(1, total*rapid.IntRange(30, 100).Draw(t, "percent")/100),
 		}

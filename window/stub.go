@@ -35,19 +35,29 @@ func results(h *History) []result {
 		message, part int
 	}
 	calls := map[string]call{}
+	named := map[string][]call{} // those of the newest message that have no ids
 	var out []result
 	for e, x := range h.Cuts.Exchanges {
 		for i := x.Start; i < x.End; i++ {
+			if h.Messages[i].Role == chat.Assistant {
+				clear(named)
+			}
 			for j := range h.Messages[i].Parts {
 				p := &h.Messages[i].Parts[j]
 				switch p.Kind {
 				case chat.Call:
+					if p.ID == "" {
+						named[p.Name] = append(named[p.Name], call{p.Name, p.Arguments(), i, j})
+					}
 					calls[p.ID] = call{p.Name, p.Arguments(), i, j}
 				case chat.Result:
 					if p.Hosted {
 						continue // the provider's own, in the assistant's turn
 					}
-					c := calls[p.ID]
+					c, ok := calls[p.ID]
+					if all := named[p.Name]; len(all) > 0 && (p.ID == "" || !ok) {
+						c, named[p.Name] = all[0], all[1:]
+					}
 					r := result{message: i, part: j, exchange: e, tool: c.name, whole: c.args, callMessage: c.message,
 						callPart: c.part, recallTool: h.recallTool}
 					if r.tool == "" {

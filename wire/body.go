@@ -95,6 +95,13 @@ func parse(data []byte, lim Limits, read func(root rawjson.Value) error) error {
 	return protocol.Parse(data, rawjson.Limits{Bytes: lim.Bytes, Depth: lim.Depth, Values: lim.Values}, read)
 }
 
+// At reads what the path of the call says: in some protocols it names the model.
+func (b *Body) At(path string) {
+	if read := b.Format.Protocol().FromPath; read != nil {
+		read(&b.Request, path)
+	}
+}
+
 // Data returns the body as received.
 func (b *Body) Data() []byte { return b.data }
 

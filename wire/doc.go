@@ -1,6 +1,6 @@
 /*
-Package wire reads request bodies of the three protocols into chat messages and
-writes them back: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses.
+Package wire reads request bodies of four protocols into chat messages and writes
+them back: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini.
 It reads replies to them, whole (ReadReply) and streamed (StreamReader). It also reads
 and writes agent trajectories (Trajectory), which are dictionaries and not requests.
 

@@ -68,10 +68,14 @@ func replace(f Format, raw []byte, texts map[int]string, find locator) ([]byte, 
 		if err != nil {
 			return nil, protocol.In(protocol.At(err, i), "parts")
 		}
-		if e.Root.Kind() == rawjson.String {
-			return p.FromText(chat.Quote(texts[i])), nil
+		value := chat.Quote(texts[i])
+		switch {
+		case e.Root.Kind() == rawjson.String:
+			return p.FromText(value), nil
+		case p.AsResult != nil && e.Message.Parts[i].Kind == chat.Result:
+			value = p.AsResult(e, i, value)
 		}
-		e.Set(parent, name, chat.Quote(texts[i]))
+		e.Set(parent, name, value)
 	}
 	return e.Apply(), nil
 }
@@ -104,6 +108,8 @@ func text(p *Protocol, e *protocol.Edit, i int) (parent rawjson.Value, name stri
 		return parent, "", nil
 	case e.Content().Kind() == rawjson.String:
 		return e.Root, p.Content, nil
+	case e.Message.Parts[i].Signed:
+		return parent, "", protocol.Fail(e.Element(i), "a signed text stays as it came")
 	}
 	return e.Element(i), "text", nil
 }

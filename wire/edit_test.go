@@ -213,8 +213,8 @@ func TestEditRefuses(t *testing.T) {
 		{`{"type":"mcp_approval_response","approval_request_id":"a","approve":true}`,
 			"parts[0]: an item of type \"mcp_approval_response\" has no output (byte 0)",
 			"parts[0]: not a text (byte 0)", wire.Responses, 0},
-		{`{"role":"user","content":"a"}`, "format auto has no messages: use anthropic, openai or responses",
-			"format auto has no messages: use anthropic, openai or responses", wire.Auto, 0},
+		{`{"role":"user","content":"a"}`, "format auto has no messages: use anthropic, openai, responses or gemini",
+			"format auto has no messages: use anthropic, openai, responses or gemini", wire.Auto, 0},
 	} {
 		for _, edit := range []struct {
 			want string
@@ -286,8 +286,12 @@ func checkReplace(t *rapid.T, f wire.Format, m *chat.Message, kind chat.Kind,
 		if !json.Valid(out) {
 			t.Fatalf("not JSON: %s", out)
 		}
-		if m.Raw[0] != '"' {
-			checkSpan(t, m.Raw, out, &m.Parts[i])
+		switch p := &m.Parts[i]; {
+		case m.Raw[0] == '"':
+		case f == wire.Gemini && kind == chat.Result && (p.Text == nil || p.Parts != nil):
+			checkResponse(t, m.Raw, out, i)
+		default:
+			checkSpan(t, m.Raw, out, p)
 		}
 		checkRead(t, f, m, i, out)
 		all[i] = marked
@@ -301,14 +305,35 @@ func checkReplace(t *rapid.T, f wire.Format, m *chat.Message, kind chat.Kind,
 	}
 }
 
-// shaped reports whether the protocol wants something else than a text in the
-// result.
+// checkResponse checks that only the response of part i, an object of Gemini's, was replaced.
+func checkResponse(t *rapid.T, raw, out []byte, i int) {
+	bare := func(message []byte) any {
+		var m map[string]any
+		if err := json.Unmarshal(message, &m); err != nil {
+			t.Fatal(err)
+		}
+		part := m["parts"].([]any)[i].(map[string]any)
+		for _, name := range []string{"functionResponse", "function_response"} {
+			if r, ok := part[name].(map[string]any); ok {
+				delete(r, "response")
+				delete(r, "parts")
+			}
+		}
+		return m
+	}
+	if diff := cmp.Diff(bare(raw), bare(out)); diff != "" {
+		t.Fatalf("%s\nbecame\n%s\n%s", raw, out, diff)
+	}
+}
+
+// shaped reports whether the protocol wants something else than another text in the
+// result or the text.
 func shaped(m *chat.Message, p *chat.Part) bool {
 	switch m.Type {
 	case "computer_call_output", "shell_call_output", "mcp_approval_response", "tool_search_output":
 		return true
 	}
-	return p.Hosted && p.Type != "mcp_tool_result"
+	return p.Hosted && p.Type != "mcp_tool_result" || p.Signed && p.Kind == chat.Text
 }
 
 // checkSpan finds what the new literal took the place of.
@@ -386,7 +411,7 @@ func TestAddTextInserts(t *testing.T) {
 			m := &b.Messages[i]
 			if out, err := wire.AppendText(p.Format, m.Raw, marked); err == nil {
 				checkAdded(t, p.Format, m, out, false)
-			} else if m.Role == chat.User {
+			} else if m.Role == chat.User && !(p.Format == wire.Gemini && returns(m)) {
 				t.Fatalf("%v\n%s", err, m.Raw)
 			}
 			if out, err := wire.PrependText(p.Format, m.Raw, marked); err == nil {
@@ -479,7 +504,7 @@ func TestEditedHistoriesAreValid(t *testing.T) {
 				t.Fatal(err)
 			}
 			more := i+1 < len(b.Messages) && b.Messages[i+1].Role == chat.User
-			if m.Role == chat.User && !(returns(m) && more) {
+			if m.Role == chat.User && !(returns(m) && (more || p.Format == wire.Gemini)) {
 				add := wire.AppendText
 				if rapid.Bool().Draw(t, "first") && !returns(m) {
 					add = wire.PrependText
@@ -509,15 +534,17 @@ func FuzzEdit(f *testing.F) {
 		`{"role":"assistant","reasoning":"r","content":[{"type":"text","text":"a"}],"tool_calls":[{"id":"c"}]}`,
 		`{"role":"tool","tool_call_id":"c","content":null}`,
 		`{"type":"function_call_output","call_id":"c","output":"r"}`,
+		`{"role":"user","parts":[{"text":"a"},{"functionResponse":{"name":"f","response":{"a":1},"parts":[]}}]}`,
+		`{"role":"user","parts":{"text":"a"}}`,
 		`{"role":"user","content":"a"}`, `"a"`, ` { } `, `{"role":"user","content":"a","content":[]}`,
 	} {
-		for format := byte(1); format < 4; format++ {
+		for format := byte(1); format < formats; format++ {
 			f.Add([]byte(s), format, 0, "new")
 			f.Add([]byte(s), format, 1, "\xff\"")
 		}
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, format byte, part int, text string) {
-		p := wire.Format(format % 5)
+		p := wire.Format(format % formats)
 		m, readErr := wire.ReadMessage(p, raw)
 		check := func(out []byte, err error) {
 			if err != nil {

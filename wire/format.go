@@ -24,6 +24,8 @@ const (
 	Responses
 	// Trajectories is the dictionary form of an agent's steps.
 	Trajectories
+	// Gemini is Google's POST /v1beta/models/MODEL:generateContent.
+	Gemini
 )
 
 func (f Format) String() string {

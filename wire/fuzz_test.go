@@ -17,19 +17,23 @@ var seeds = []string{
 	`{"model":"gpt-5","input":[{"type":"reasoning","id":"r","summary":[]},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"}]}`,
 	`{"input":"hello"}`,
 	`{"previous_response_id":"r","model":"m"}`,
+	`{"contents":[{"role":"user","parts":[{"text":"a"},{"inlineData":{"mimeType":"image/png","data":"iVBORw0K"}}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}},"thoughtSignature":"c2ln"}]},{"role":"function","parts":[{"functionResponse":{"id":"x","name":"f","response":{"output":"r"}}}]}],"tools":[{"functionDeclarations":[{"name":"f"}]}],"systemInstruction":{"parts":[{"text":"s"}]}}`,
 	`{"question":"q","thought_1":"t","tool_1":"a","tool_args_1":{},"tool_result_1":"r"}`,
 }
+
+// formats is the number of formats.
+const formats = byte(wire.Gemini) + 1
 
 // No body makes a reader panic; what is read is written back as it was; every
 // error says where.
 func FuzzRead(f *testing.F) {
 	for _, s := range seeds {
-		for format := byte(0); format < 4; format++ {
+		for format := byte(0); format < formats; format++ {
 			f.Add([]byte(s), format)
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte, format byte) {
-		b, err := wire.Read(data, wire.Format(format%4), wire.Limits{})
+		b, err := wire.Read(data, wire.Format(format%formats), wire.Limits{})
 		if err != nil {
 			var e *wire.Error
 			if !errors.As(err, &e) || e.Offset < 0 || e.Offset > len(data) || e.Msg == "" {
@@ -56,7 +60,7 @@ func FuzzRead(f *testing.F) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 		}
-		for _, to := range []wire.Format{wire.Anthropic, wire.Chat, wire.Responses} {
+		for _, to := range wire.Protocols() {
 			if out, err := wire.Encode(to, &b.Request); err != nil || !json.Valid(out) {
 				t.Fatalf("%v\n%s", err, out)
 			}

@@ -161,7 +161,7 @@ func around(data []byte, b *wire.Body) string {
 	return list + regexp.MustCompile(`^\s*\]`).ReplaceAllString(string(tail), "]")
 }
 
-var emptyList = regexp.MustCompile(`((?:messages|input)"\s*:\s*)\[\s*\]`)
+var emptyList = regexp.MustCompile(`((?:messages|input|contents)"\s*:\s*)\[\s*\]`)
 
 // cut is a history, what of it was asked for and what the legal cuts made of it.
 type cut struct {
@@ -199,9 +199,16 @@ func lastWords(messages []json.RawMessage) []byte {
 		var m struct {
 			Type, Role string
 			Content    json.RawMessage
+			Parts      []map[string]json.RawMessage
 		}
 		if messages[i][0] == '"' {
 			return messages[i]
+		}
+		if json.Unmarshal(messages[i], &m) == nil && m.Role != "model" && m.Role != "function" && m.Parts != nil {
+			if ownParts(m.Parts) {
+				return messages[i]
+			}
+			continue
 		}
 		if json.Unmarshal(messages[i], &m) != nil || m.Role != "user" || m.Type != "" && m.Type != "message" {
 			continue
@@ -222,6 +229,18 @@ func lastWords(messages []json.RawMessage) []byte {
 		}
 	}
 	return nil
+}
+
+// ownParts reports whether parts of Gemini have something of a user's own.
+func ownParts(parts []map[string]json.RawMessage) bool {
+	for _, p := range parts {
+		var text string
+		json.Unmarshal(p["text"], &text)
+		if p["functionResponse"] == nil && p["function_response"] == nil && !wholeReminder.MatchString(text) {
+			return true
+		}
+	}
+	return false
 }
 
 var wholeReminder = regexp.MustCompile(`(?s)^\s*<system-reminder>.*</system-reminder>\s*$`)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oriel-context/oriel/wire/internal/anthropic"
 	"github.com/oriel-context/oriel/wire/internal/chat"
+	"github.com/oriel-context/oriel/wire/internal/gemini"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 	"github.com/oriel-context/oriel/wire/internal/responses"
 )
@@ -23,6 +24,7 @@ var protocols = []*Protocol{
 	Chat:         chat.Protocol(),
 	Responses:    responses.Protocol(),
 	Trajectories: {Name: "trajectory"},
+	Gemini:       gemini.Protocol(),
 }
 
 // Protocol returns the protocol of a format. That of Auto, of Trajectories and of an unknown

@@ -10,7 +10,8 @@ import (
 // mayBeEmpty are the parts for which nothing is an answer.
 var mayBeEmpty = map[string]bool{
 	"IsCount": true, "System": true, "Signs": true, "FromText": true, "LacksList": true, "Held": true, "Rules": true,
-	"Before": true, "MarksCache": true, "Sockets": true, "Steady": true, "AskCache": true, "Opening": true, "NamesReplies": true, "Unbound": true,
+	"Before": true, "FromPath": true, "AsResult": true, "ListsEvents": true, "TooLongCodes": true, "MarksCache": true,
+	"Sockets": true, "Steady": true, "AskCache": true, "Opening": true, "NamesReplies": true, "Unbound": true,
 }
 
 // holes returns the parts that a protocol lacks.
@@ -49,7 +50,7 @@ func TestHolesOfProtocolsAreNamed(t *testing.T) {
 // A format is found by the name under which its messages are stored, and what is not a
 // protocol is not.
 func TestProtocolsAreFoundByName(t *testing.T) {
-	names := []string{"anthropic", "openai", "responses"}
+	names := []string{"anthropic", "openai", "responses", "gemini"}
 	all := wire.Protocols()
 	if len(all) != len(names) {
 		t.Fatalf("%v, want %v", all, names)

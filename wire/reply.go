@@ -88,13 +88,16 @@ func ReadReply(f Format, body []byte) (*Reply, error) {
 		return nil, protocol.Broken(err)
 	}
 	root := doc.Root()
-	if root.Kind() == rawjson.Array { // Google's form of an error
+	p := f.Protocol()
+	if root.Kind() == rawjson.Array { // Google's form of an error, and of a stream
+		if p.ListsEvents && !root.First().Has("error") {
+			return readEvents(f, root), nil
+		}
 		root = root.First()
 	}
 	if root.Kind() != rawjson.Object {
 		return nil, protocol.Wrong(doc.Root(), "an object")
 	}
-	p := f.Protocol()
 	if !p.IsProtocol() {
 		return nil, fmt.Errorf("no replies of format %s: want %s", f, ProtocolNames())
 	}
@@ -115,6 +118,18 @@ func ReadReply(f Format, body []byte) (*Reply, error) {
 	r.Complete = r.Complete && r.Error == nil
 	both.to = replyOf(f, r)
 	return &both.to, nil
+}
+
+// readEvents reads a reply that is a list of events.
+func readEvents(f Format, list rawjson.Value) *Reply {
+	r := NewStreamReader(f)
+	r.account()
+	for e := range list.Elems() {
+		if e.Kind() == rawjson.Object {
+			r.assembly.Read(&r.stream, nil, e)
+		}
+	}
+	return r.Reply()
 }
 
 // replyOf returns what a protocol read as a reply.

@@ -39,7 +39,7 @@ func TestStreamedRepliesComeBack(t *testing.T) {
 		}
 		id := func(i int) string { return string(rune('a' + i)) }
 
-		f := rapid.SampledFrom([]wire.Format{wire.Anthropic, wire.Chat, wire.Responses}).Draw(t, "format")
+		f := rapid.SampledFrom([]wire.Format{wire.Anthropic, wire.Chat, wire.Responses, wire.Gemini}).Draw(t, "format")
 		switch f {
 		case wire.Anthropic:
 			block := func(i int, start object, member, kind, s string) {
@@ -89,6 +89,21 @@ func TestStreamedRepliesComeBack(t *testing.T) {
 				})
 			}
 			event(object{"type": "response.completed", "response": object{"status": "completed", "output": []any{}}})
+		case wire.Gemini:
+			part := func(p object, more ...any) {
+				c := object{"index": 0, "content": object{"role": "model", "parts": []any{p}}}
+				if len(more) > 0 {
+					c["finishReason"] = more[0]
+				}
+				event(object{"candidates": []any{c}})
+			}
+			pieces(thought, func(p string) { part(object{"text": p, "thought": true}) })
+			pieces(text, func(p string) { part(object{"text": p}) })
+			for i := range calls {
+				part(object{"functionCall": object{"id": id(i), "name": "f", "args": json.RawMessage(args(i))},
+					"thoughtSignature": "c2ln"})
+			}
+			part(object{"text": ""}, "STOP")
 		}
 
 		reply := readStream(f, sse)

@@ -58,7 +58,7 @@ func readStreamCase(t testing.TB, format wire.Format, in string) streamCase {
 func streamCases(t testing.TB) []streamCase {
 	t.Helper()
 	var cases []streamCase
-	for _, f := range []wire.Format{wire.Anthropic, wire.Chat, wire.Responses} {
+	for _, f := range wire.Protocols() {
 		raw, err := os.ReadFile(filepath.Join("testdata", "streams", f.String()+".txt"))
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func showReply(t testing.TB, r *wire.Reply) string {
 
 // SPEC E4
 func TestStreamScripts(t *testing.T) {
-	for _, f := range []wire.Format{wire.Anthropic, wire.Chat, wire.Responses} {
+	for _, f := range wire.Protocols() {
 		script.Run(t, filepath.Join("testdata", "streams", f.String()+".txt"), func(t *testing.T, in string) string {
 			return showReply(t, readStream(f, readStreamCase(t, f, in).sse))
 		})

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/oriel-context/oriel/timeline"
@@ -60,19 +61,24 @@ func (s *hashSet) add(h timeline.Hash) {
 // keepTop keeps the parts of a request beside its history: the system prompt block by
 // block, because one block may be new with every call, the tools, and the other fields.
 func (c *Call) keepTop(e *entry, top *contents) {
-	for i := range c.body.System {
-		if raw := c.body.System[i].Raw; raw != nil {
-			e.System = append(e.System, top.keep(raw))
-		} else {
-			e.System = append(e.System, top.keep(c.body.System[i].Text))
-			e.Plain = true
+	p := c.body.Format.Protocol()
+	for _, m := range slices.Backward(c.body.Members()) { // the last one with a name counts
+		if m.Name != p.System || len(c.body.System) == 0 {
+			continue
 		}
+		if e.Plain = m.Raw[0] != '['; e.Plain {
+			e.System = append(e.System, top.keep(m.Raw))
+			break
+		}
+		for i := range c.body.System {
+			e.System = append(e.System, top.keep(c.body.System[i].Raw))
+		}
+		break
 	}
 	e.Apart = len(e.System)
 	for i := range c.system {
 		e.System = append(e.System, top.keep(c.system[i].Raw))
 	}
-	p := c.body.Format.Protocol()
 	rest := fields{keep: top.keep, keys: c.secrets()}
 	for _, m := range c.body.Members() {
 		switch {

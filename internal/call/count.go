@@ -18,7 +18,7 @@ func (r *Engine) Count(ctx context.Context, c *Request) []byte {
 	if profile == "off" {
 		return nil
 	}
-	body, err := readBody(c.Body, c.Format)
+	body, err := readBody(c.Body, c.Format, c.Path)
 	if err != nil {
 		return nil // the provider says what is wrong with it
 	}

@@ -262,7 +262,7 @@ func (r *Engine) Begin(ctx context.Context, c *Request) *Call {
 	r.refresh()
 	c = r.own(c)
 	cur, reading := r.tuning.Load(), r.stageBegins()
-	body, err := readBody(c.Body, c.Format)
+	body, err := readBody(c.Body, c.Format, c.Path)
 	r.stageEnds(c.ID, StageRead, reading)
 	if err != nil {
 		r.event(event.Event{Kind: event.Unknown, Tenant: c.Tenant, Call: c.ID,

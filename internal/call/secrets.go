@@ -18,13 +18,14 @@ import (
 // if it has none.
 func withoutSecrets(raw []byte) []byte { return secret.Strip(raw) }
 
-// readBody parses the body of a call, which may have at most wire.MaxParts parts. It
-// clips the model's name to clip.Name.
-func readBody(raw []byte, f wire.Format) (*wire.Body, error) {
+// readBody parses the body of a call at a path, which may have at most wire.MaxParts parts.
+// It clips the model's name to clip.Name.
+func readBody(raw []byte, f wire.Format, path string) (*wire.Body, error) {
 	body, err := wire.Read(raw, f, wire.Limits{Parts: wire.MaxParts})
 	if err != nil {
 		return nil, err
 	}
+	body.At(path)
 	body.Model = clip.To(body.Model, clip.Name)
 	for i := range body.Messages { // for thread, the count and the log
 		m := &body.Messages[i]

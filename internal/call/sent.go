@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -68,6 +69,7 @@ func (e *entry) input(c *Stored) (*view.Input, error) {
 	if err != nil {
 		return nil, err
 	}
+	body.Model = cmp.Or(body.Model, c.Model) // some protocols name it in the path
 	_, chain := thread.Chain(body.Messages)
 	in := &view.Input{
 		Body: body, Profile: e.Profile, MarkCache: e.Marked,

@@ -115,7 +115,7 @@ func (u *upstream) public() bool {
 // own path begins alike, or it is not the public host and the call is in a format that
 // is read here, as with the compatible APIs of other vendors.
 func (u *upstream) serves(t *route) bool {
-	return u.begins(t.path) || t.format != wire.Auto && !u.public()
+	return u.begins(t.path) || t.format != wire.Auto && !u.public() && u.vendor != gemini
 }
 
 // begins reports whether a path begins with that of an upstream, which has more than a version.

@@ -36,7 +36,7 @@ var vendors = [...]struct {
 	openAI: {"openai", "OpenAI", DefaultOpenAI, true, wire.Chat, "--upstream-openai or $ORIEL_UPSTREAM_OPENAI"},
 	anthropic: {"anthropic", "Anthropic", DefaultAnthropic, false, wire.Anthropic,
 		"--upstream-anthropic or $ORIEL_UPSTREAM_ANTHROPIC"},
-	gemini: {"gemini", "the Gemini API", DefaultGemini, false, wire.Chat,
+	gemini: {"gemini", "the Gemini API", DefaultGemini, false, wire.Gemini,
 		"--upstream-gemini or $ORIEL_UPSTREAM_GEMINI"},
 	ollama: {"ollama", "Ollama", DefaultOllama, false, wire.Chat, "--upstream-ollama or $ORIEL_UPSTREAM_OLLAMA"},
 }

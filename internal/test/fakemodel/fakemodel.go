@@ -1,7 +1,7 @@
 // Package fakemodel is a server that implements the vendors' wire formats exactly and
-// gives scripted answers: Anthropic Messages, OpenAI Chat Completions and OpenAI
-// Responses, streamed and not, the last one also over WebSocket. It refuses a body that the
-// vendor would refuse (package strict).
+// gives scripted answers: Anthropic Messages, OpenAI Chat Completions, OpenAI
+// Responses and Gemini, streamed and not, Responses also over WebSocket. It refuses a body that
+// the vendor would refuse (package strict).
 package fakemodel
 
 import (
@@ -101,6 +101,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, format, err.Error())
 		return
 	}
+	body.At(r.URL.Path)
 	if !s.Unchecked {
 		if p := m.judge(data); len(p) > 0 {
 			s.refuse(w, format, fmt.Sprint(p))
@@ -118,7 +119,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(w).Encode(reply.whole)
 		return
 	}
+	list := reply.lists && r.URL.Query().Get("alt") != "sse"
 	w.Header().Set("Content-Type", "text/event-stream")
+	if list {
+		w.Header().Set("Content-Type", "application/json")
+	}
 	for i, e := range reply.events {
 		if a.Cut > 0 && i == a.Cut {
 			panic(http.ErrAbortHandler)
@@ -133,11 +138,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if e.name != "" {
 			fmt.Fprintf(w, "event: %s\n", e.name)
 		}
-		fmt.Fprintf(w, "data: %s\n\n", bytes.TrimSpace(data))
+		switch {
+		case list:
+			fmt.Fprintf(w, "%c%s\n", "[,"[min(i, 1)], bytes.TrimSpace(data))
+		default:
+			fmt.Fprintf(w, "data: %s\n\n", bytes.TrimSpace(data))
+		}
 		http.NewResponseController(w).Flush()
 		if a.Each != nil {
 			a.Each(i)
 		}
+	}
+	if list {
+		io.WriteString(w, "]")
 	}
 }
 
@@ -169,6 +182,7 @@ func openAIFailure(message string) object {
 type reply struct {
 	whole  object
 	events []event
+	lists  bool // a stream is a list unless the query asks for events
 }
 
 type event struct {
@@ -186,6 +200,7 @@ var models = map[wire.Format]struct {
 	wire.Anthropic: {strict.Anthropic, anthropic, anthropicFailure},
 	wire.Chat:      {strict.Chat, chatCompletion, openAIFailure},
 	wire.Responses: {strict.Responses, responses, openAIFailure},
+	wire.Gemini:    {strict.Gemini, gemini, geminiFailure},
 }
 
 // Speaks reports whether a Server has a protocol.

@@ -73,8 +73,8 @@ func (g *gen) place(l *list) int {
 
 func (g *gen) historyKey(body *object) string {
 	for _, m := range body.members {
-		if m.key == "input" {
-			return "input"
+		if m.key == "input" || m.key == "contents" {
+			return m.key
 		}
 	}
 	return "messages"

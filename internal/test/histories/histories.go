@@ -1,5 +1,5 @@
 // Package histories draws whole request bodies for property tests: JSON text as
-// clients of all kinds write it, for the three formats that Oriel reads.
+// clients of all kinds write it, for the formats that Oriel reads.
 //
 // Two things are drawn apart. What a history says (turns, calls, results, odd
 // items) comes from ordinary rapid draws, so that a failing history shrinks to
@@ -45,6 +45,12 @@ func Chat(t *rapid.T, opt Options) []byte {
 func Responses(t *rapid.T, opt Options) []byte {
 	g := newGen(t, opt)
 	return g.finish(responsesBody(g))
+}
+
+// Gemini draws a body for POST …:generateContent.
+func Gemini(t *rapid.T, opt Options) []byte {
+	g := newGen(t, opt)
+	return g.finish(geminiBody(g))
 }
 
 // gen is the state of one draw.

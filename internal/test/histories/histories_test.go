@@ -21,6 +21,7 @@ var formats = []struct {
 	{"anthropic", Anthropic, strict.Anthropic},
 	{"chat", Chat, strict.Chat},
 	{"responses", Responses, strict.Responses},
+	{"gemini", Gemini, strict.Gemini},
 }
 
 // sample draws n bodies apart from rapid's own runs, the same ones every time.
@@ -106,6 +107,9 @@ func TestBodiesCoverWhatClientsSend(t *testing.T) {
 			`"web_search_call"`, `"mcp_list_tools"`,
 			`"mcp_call"`, `"mcp_approval_response"`, `"compaction"`, `"item_reference"`, `"output_text"`,
 			`"input_text"`, `"input_image"`, `"input_file"`, `"developer"`},
+		"gemini": {`"functionCall"`, `"function_call"`, `"functionResponse"`, `"thoughtSignature"`, `"thought":true`,
+			`"inlineData"`, `"inline_data"`, `"fileData"`, `"function"`, `"executableCode"`, `"toolCall"`,
+			`"systemInstruction"`, `"system_instruction"`},
 	}
 	for _, f := range formats {
 		t.Run(f.name, func(t *testing.T) {

@@ -29,6 +29,7 @@ var kits = []Kit{
 	{wire.Anthropic, histories.Anthropic, strict.Anthropic},
 	{wire.Chat, histories.Chat, strict.Chat},
 	{wire.Responses, histories.Responses, strict.Responses},
+	{wire.Gemini, histories.Gemini, strict.Gemini},
 }
 
 // All returns the kits of all protocols.

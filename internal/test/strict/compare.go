@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// SameThinking checks that every thinking, redacted_thinking and reasoning block
-// of after occurs byte for byte in before: "`thinking` or `redacted_thinking`
+// SameThinking checks that every thinking, redacted_thinking and reasoning block, and every
+// signed part, of after occurs byte for byte in before: "`thinking` or `redacted_thinking`
 // blocks in the latest assistant message cannot be modified. These blocks must
 // remain as they were in the original response." Both bodies are of the same
-// format, any of the three.
+// format.
 func SameThinking(before, after []byte) []Problem {
 	var p problems
 	was := make(map[string]int)
@@ -34,10 +34,16 @@ type thought struct {
 // thoughts lists the blocks of thinking of a body of any format, as written.
 func thoughts(body object) []thought {
 	var found []thought
-	for _, key := range []string{"messages", "input"} {
+	for _, key := range []string{"messages", "input", "contents"} {
 		list, _ := asArray(body[key])
 		for i, raw := range list {
 			m := asObject(raw)
+			parts, _ := asArray(m["parts"])
+			for _, raw := range parts {
+				if p := asObject(raw); p.either("thoughtSignature", "thought_signature") != nil || p.has("thought") {
+					found = append(found, thought{raw, i})
+				}
+			}
 			if m.text("type") == "reasoning" {
 				found = append(found, thought{raw, i})
 			}

@@ -23,7 +23,8 @@ type Protocol struct {
 	Name string
 	// Title is the vendor's name for it, for people.
 	Title string
-	// Vendor is the vendor whose server speaks the protocol: "openai" or "anthropic".
+	// Vendor is the vendor whose server speaks the protocol: "openai", "anthropic" or
+	// "gemini".
 	Vendor string
 
 	// Paths.
@@ -38,6 +39,9 @@ type Protocol struct {
 	// IsCount reports whether a POST to a path only asks how many tokens a call would have;
 	// nil if the protocol has no such request.
 	IsCount func(path string) bool
+	// FromPath reads what the path of a call says, such as the model, into its request; nil
+	// if bodies say everything.
+	FromPath func(r *chat.Request, path string)
 
 	// Bodies.
 
@@ -81,6 +85,9 @@ type Protocol struct {
 	// Result returns where the content of the result in part i is, or an error if it cannot
 	// be a text.
 	Result func(e *Edit, i int) (parent rawjson.Value, name string, err error)
+	// AsResult returns what stands in the place of Result for a text, whose literal is given;
+	// nil if it is the literal.
+	AsResult func(e *Edit, i int, literal []byte) []byte
 	// Arguments returns where the arguments of the call in part i are; a zero Value if they
 	// are not there.
 	Arguments func(e *Edit, i int) (parent rawjson.Value, name string)
@@ -121,6 +128,8 @@ type Protocol struct {
 	// Opening are the names of the events that may come before an error that ends a stream
 	// as a refusal; empty if none do.
 	Opening []string
+	// ListsEvents reports that an answer in JSON may be a list of events.
+	ListsEvents bool
 	// NewStream returns what combines the events of a streamed reply.
 	NewStream func() Assembly
 	// NamesReplies reports whether a request may continue a reply by the id of the reply.
@@ -137,7 +146,8 @@ type Protocol struct {
 	// itself; <reply>, to be added to size. A sentence without a size is matched to its end,
 	// because a page that a server quotes may follow it.
 	TooLong []string
-	// TooLongCodes are the codes and types, in lower case, of such errors.
+	// TooLongCodes are the codes and types, in lower case, of such errors; empty if there are
+	// none.
 	TooLongCodes []string
 	// Unbound matches the message, in lower case, of a refusal because something before the
 	// model's thinking differs from when the model thought it; nil if servers do not check

@@ -92,6 +92,8 @@ func Word(v rawjson.Value) string {
 		return "user"
 	case `"assistant"`:
 		return "assistant"
+	case `"model"`:
+		return "model"
 	case `"system"`:
 		return "system"
 	case `"developer"`:

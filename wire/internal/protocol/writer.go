@@ -131,8 +131,10 @@ func (w *Writer) Tools(tools []chat.ToolDef, open, schema, end string) error {
 			v = fn
 		}
 		arguments := v.Get("parameters").Raw()
-		if s := v.Get("input_schema"); s.Exists() {
-			arguments = s.Raw()
+		for _, name := range []string{"input_schema", "parametersJsonSchema"} {
+			if s := v.Get(name); s.Exists() {
+				arguments = s.Raw()
+			}
 		}
 		if len(arguments) == 0 || bytes.Equal(arguments, []byte("null")) {
 			arguments = []byte(`{"type":"object","properties":{}}`)
