@@ -82,7 +82,7 @@ func New(agent, base string, at Place) (*Edits, []string, error) {
 		files = []file{{filepath.Join(at.Home, ".gemini", "settings.json"),
 			[]Edit{{Path: []string{"mcpServers", "oriel"}, Value: `{ "httpUrl": ` + mcp + ` }`}}}}
 		notes = append(notes,
-			"Gemini CLI can search the history of other agents; its own calls do not go through Oriel")
+			"Gemini CLI can search the history of other agents; its own calls go through Oriel if it is started by oriel run -- gemini")
 	case "opencode":
 		files = []file{{openCodeFile(at), []Edit{
 			{Path: []string{"provider", "anthropic", "options", "baseURL"}, Value: v1},
