@@ -12,6 +12,8 @@ func enclosed(text string) (out [][2]int) {
 	if !ok {
 		return [][2]int{{0, len(text)}}
 	}
+	var before string // what stands before this line, but for blank lines
+	inCode := 0       // the end of the last value that is part of code
 	for at := 0; at < len(text); {
 		next := len(text)
 		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
@@ -19,13 +21,27 @@ func enclosed(text string) (out [][2]int) {
 		}
 		line := strings.TrimLeft(text[at:next], " \t")
 		begin := next - len(line)
-		if stop := enclosedEnd(text, line, begin, last); stop > begin {
+		switch stop := enclosedEnd(text, line, begin, last); {
+		case stop <= begin:
+		case stop < len(text) && jsonAt(text, begin) && opensValue(before, inCode > 0 && begin-inCode < longTitle &&
+			strings.TrimSpace(text[inCode:begin]) == ","):
+			inCode, next = stop, max(next, stop)
+		default:
 			out = append(out, [2]int{begin, stop})
 			next = max(next, stop)
+		}
+		if line = strings.TrimSpace(text[max(at, next-longTitle):next]); line != "" {
+			before = line
 		}
 		at = next
 	}
 	return out
+}
+
+// opensValue reports whether a value of JSON is part of code that somebody has written: what
+// stands before it opens a list, a call or an assignment, or it follows another such value.
+func opensValue(before string, follows bool) bool {
+	return follows || before != "" && strings.IndexByte("[({=", before[len(before)-1]) >= 0
 }
 
 // enclosedEnd returns where the stretch ends that begins with a line, or -1.
@@ -41,7 +57,7 @@ func enclosedEnd(text, line string, begin int, last map[string]int) int {
 	if stop := last[quotes]; stop > begin+len(quotes) && strings.HasPrefix(line, quotes) {
 		return stop
 	}
-	if isJSON(text[begin:min(len(text), begin+longTitle)]) {
+	if jsonAt(text, begin) {
 		return begin + balanced(text[begin:])
 	}
 	return -1
@@ -86,6 +102,9 @@ func closers(text string) (map[string]int, bool) {
 	}
 	return last, true
 }
+
+// jsonAt reports whether a value of JSON begins at an offset; see isJSON.
+func jsonAt(text string, at int) bool { return isJSON(text[at:min(len(text), at+longTitle)]) }
 
 // isJSON reports whether a text begins as an object, or as a list of strings or objects.
 func isJSON(s string) bool {

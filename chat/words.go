@@ -59,7 +59,7 @@ func (m *Message) Words() []string {
 //     this text:" or "Context information is below.", except a person's answer to a tool
 //     that asks, and the question that LlamaIndex and LangChain put beside passages;
 //   - what stands between marks such as [CONTEXT 0] and [END CONTEXT 0], BEGIN and END, or
-//     three quotation marks, from the first mark to the last, and JSON;
+//     three quotation marks, from the first mark to the last, and JSON, except in code;
 //   - texts that agents write in the user's name.
 func Spoken(text string) [][2]int {
 	if beginsAs(text, programs) || beginsAs(text, observing) {

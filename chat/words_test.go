@@ -74,6 +74,15 @@ func TestWordsArePeoplesOwn(t *testing.T) {
 		{"the preface of an agent", "",
 			[]string{"This is the Qwen Code. We are setting up the context for our chat.\nToday's date is x.", "Mine."},
 			"|Mine."},
+		{"objects in code", "", []string{"Why?\npatterns = [\n    {\"label\": \"A\"},\n\n    {\n\"label\": \"B\"},\n]\nMine."},
+			"Why?\npatterns = [\n    {\"label\": \"A\"},\n\n    {\n\"label\": \"B\"},\n]\nMine."},
+		{"an object behind code", "", []string{"x = f(\n{\"a\": 1})\n{\"text\": \"" + page + "\"}\nMine."},
+			"x = f(\n{\"a\": 1})\n\n\nMine."},
+		{"objects one behind the other", "", []string{"Mine.\n{\n\"text\": \"" + page + "\"\n}\n{\n\"text\": \"" + page + "\"\n}"},
+			"Mine."},
+		{"an object in code that stays open", "", []string{"x =\n{\"a\": 1\n[CONTEXT 0]\n" + page + "\n[END CONTEXT 0]"}, "x ="},
+		{"a list of objects", "", []string{"Mine.\n[\n{\"text\": \"" + page + "\"},\n{\"text\": \"" + page + "\"}\n]"}, "Mine."},
+		{"an object that is announced", "", []string{"Result:\n{\"text\": \"" + page + "\"}"}, "Result:"},
 		{"a text of Oriel's", "", []string{chat.Mark + ": x]", "Mine."}, "|Mine."},
 	} {
 		m := chat.Message{Role: chat.User, Name: c.author}
