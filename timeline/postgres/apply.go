@@ -29,6 +29,15 @@ func (s *Store) Apply(ctx context.Context, tenant string, c timeline.Change) (ti
 		return timeline.Applied{}, s.explain("write", err)
 	}
 	p := prepare(&c, tenant, id)
+	if w := s.guess(p); w != nil {
+		err := s.join(ctx, w)
+		if err == nil {
+			return w.applied, nil
+		}
+		if !isConflict(err) {
+			return timeline.Applied{}, s.explain("write", err)
+		}
+	}
 	var w change
 	err = s.again(ctx, func() error {
 		return s.transaction(ctx, func(t *transaction) error {
@@ -39,6 +48,7 @@ func (s *Store) Apply(ctx context.Context, tenant string, c timeline.Change) (ti
 	if err != nil {
 		return timeline.Applied{}, s.explain("write", err)
 	}
+	w.keep()
 	return w.applied, nil
 }
 
@@ -96,6 +106,7 @@ type change struct {
 	stored  map[timeline.Hash]bool // contents that were stored before
 	records map[timeline.Key]*stored
 	written int64 // the last position of a record
+	counted bool  // written was read
 
 	from     row   // messages after At
 	branches []row // those of the trunks that begin at At, one message after it, and so on
@@ -111,6 +122,7 @@ type change struct {
 
 	refs    map[timeline.Hash]int64 // references that contents get or lose
 	release map[timeline.Hash]bool  // contents that lose one
+	rows    rows
 	applied timeline.Applied
 }
 
@@ -122,16 +134,30 @@ func (w *change) apply(ctx context.Context) error {
 	if err := w.plan(ctx); err != nil {
 		return err
 	}
+	if err := w.write(); err != nil {
+		return err
+	}
+	p, _ := w.s.partitions.Get(w.tenantID)
+	w.rows.queue(&w.batch, w.tenantID, p)
+	if released := w.released(); len(released) > 0 {
+		deleteContents(&w.batch, w.tenantID, released, nil)
+	}
+	w.s.point("before commit")
+	err := w.commit(ctx, w.s.notices.of(w.s.notice(w.tenantID, w.Conversation)))
+	w.s.point("after commit")
+	w.applied.New.Contents = w.rows.countFresh(w.refs)
+	return err
+}
+
+// write collects the rows to write.
+func (w *change) write() error {
 	for _, step := range []func() error{w.writeForms, w.writeMessages, w.writeConversation, w.writeUse, w.writeRecords,
 		w.writeContents} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
-	w.s.point("before commit")
-	err := w.commit(ctx, func(b *pgx.Batch) { w.s.notify(b, w.tenantID, w.Conversation) })
-	w.s.point("after commit")
-	return err
+	return nil
 }
 
 // load reads what the change depends on.
@@ -253,10 +279,17 @@ func (w *change) writeConversation() error {
 			w.tenantID, w.id, c.Name, c.Head.Trunk, c.Head.Depth, c.Revision, c.Created.UnixMicro(),
 			c.Updated.UnixMicro(), c.Project, c.Continues, hash)
 	} else {
-		w.batch.Queue(`UPDATE conversation SET trunk = $3, depth = $4, revision = $5, updated = $6, project = $7, continues = $8, hash = $9
-			WHERE tenant = $1 AND id = $2`,
-			w.tenantID, w.id, c.Head.Trunk, c.Head.Depth, c.Revision, c.Updated.UnixMicro(), c.Project, c.Continues,
-			hash)
+		r := &w.rows.conversations
+		r.ids, r.trunks, r.depths = append(r.ids, w.id), append(r.trunks, c.Head.Trunk), append(r.depths, c.Head.Depth)
+		r.revisions, r.updated = append(r.revisions, c.Revision), append(r.updated, c.Updated.UnixMicro())
+		r.projects, r.continues = append(r.projects, c.Project), append(r.continues, c.Continues)
+		r.hashes = append(r.hashes, hash)
+		after, says := timeline.Place{Trunk: -1}, timeline.Hash{} // what was read is locked
+		if w.rows.guessed && w.known < len(w.Messages) {
+			after, says = w.last, w.Messages[w.known].Identity
+		}
+		r.after, r.afterDepths, r.says = append(r.after, after.Trunk), append(r.afterDepths, after.Depth),
+			append(r.says, says)
 	}
 	w.applied.Head, w.applied.Revision = c.Head, c.Revision
 	return nil
@@ -276,9 +309,10 @@ func (w *change) reached() timeline.Place {
 // writeUse marks the trunks on the way to the reached place as used, each up to where the
 // way leaves it. If a trunk was already used that far, so were those before it.
 func (w *change) writeUse() error {
-	var trunks, depths []int64
+	u := &w.rows.uses
 	for p := w.reached(); !w.idle() && p.Trunk != 0 && w.used[p.Trunk] < p.Depth; {
-		trunks, depths = append(trunks, p.Trunk), append(depths, p.Depth)
+		u.conversations, u.trunks, u.depths = append(u.conversations, w.id), append(u.trunks, p.Trunk),
+			append(u.depths, p.Depth)
 		if _, used := w.used[p.Trunk]; used {
 			break
 		}
@@ -287,12 +321,6 @@ func (w *change) writeUse() error {
 			return fmt.Errorf("%w: there is no trunk %d", timeline.ErrDamaged, p.Trunk)
 		}
 		p = origin
-	}
-	if len(trunks) > 0 {
-		w.batch.Queue(`INSERT INTO conversation_trunk (tenant, conversation, trunk, depth)
-			SELECT $1, $2, u.trunk, u.depth FROM unnest($3::bigint[], $4::bigint[]) AS u (trunk, depth)
-			ON CONFLICT (tenant, conversation, trunk) DO UPDATE SET depth = excluded.depth`, w.tenantID, w.id, trunks,
-			depths)
 	}
 	return nil
 }

@@ -238,24 +238,20 @@ func (w *change) writeMessages() error {
 		w.origins[w.trunk] = at
 		at.Trunk = w.trunk
 	}
-	n := len(w.Messages) - w.known
-	depths, times := make([]int64, 0, n), make([]int64, 0, n)
-	chains, says, contents := make([][16]byte, 0, n), make([][16]byte, 0, n), make([][16]byte, 0, n)
-	formats, roles, refs := make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
+	r := &w.rows.messages
 	for i := w.known; i < len(w.Messages); i++ {
 		m := w.Messages[i]
 		m.Time = w.when(m.Time)
 		at.Depth++
 		w.chain = timeline.Chain(w.chain, &m, w.forms[i])
 		w.refer(w.forms[i], 1)
-		depths, times = append(depths, at.Depth), append(times, m.Time.UnixMicro())
-		chains, says, contents = append(chains, w.chain), append(says, m.Identity), append(contents, w.forms[i])
-		formats, roles, refs = append(formats, m.Format), append(roles, m.Role), append(refs, m.Ref)
+		r.trunks, r.depths, r.times = append(r.trunks, at.Trunk), append(r.depths, at.Depth),
+			append(r.times, m.Time.UnixMicro())
+		r.chains, r.says, r.contents = append(r.chains, w.chain), append(r.says, m.Identity),
+			append(r.contents, w.forms[i])
+		r.formats, r.roles, r.refs = append(r.formats, m.Format), append(r.roles, m.Role), append(r.refs, m.Ref)
 		w.applied.Places = append(w.applied.Places, at)
 		w.applied.New.Messages++
 	}
-	w.batch.Queue(`INSERT INTO message (tenant, trunk, depth, time, hash, says, content, format, role, ref)
-		SELECT $1, $2, m.* FROM unnest($3::bigint[], $4::bigint[], $5::uuid[], $6::uuid[], $7::uuid[], $8::text[], $9::text[], $10::text[]) AS m`,
-		w.tenantID, at.Trunk, depths, times, chains, says, contents, formats, roles, refs)
 	return nil
 }

@@ -1,10 +1,7 @@
 package postgres
 
 import (
-	"bytes"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -69,6 +66,7 @@ func (w *change) loadRecords() {
 	w.batch.Queue(`SELECT coalesce(max(r.n), 0) FROM conversation c JOIN record r ON r.tenant = c.tenant AND r.conversation = c.id
 		WHERE c.tenant = $1 AND c.name = $2`, w.tenantID,
 		w.Conversation).QueryRow(func(row pgx.Row) error { return row.Scan(&w.written) })
+	w.counted = true
 }
 
 // planRecords checks that everything records refer to will exist.
@@ -157,14 +155,13 @@ func (w *change) writeRecord(r *timeline.Record) {
 	hash := [16]byte(seal.Record(w.tenant, w.Conversation, r.Kind, r.Key, at, micro, data, r.Contents))
 	if old := w.records[timeline.Key{Kind: r.Kind, Key: r.Key}]; old != nil {
 		w.drop(old)
-		w.batch.Queue(`UPDATE record SET trunk = $4, depth = $5, time = $6, data = $7, contents = $8, hash = $9 WHERE tenant = $1 AND conversation = $2 AND n = $3`,
-			w.tenantID, w.id, old.n, at.Trunk, at.Depth, micro, data, hashes16(r.Contents), hash)
-		return
 	}
 	w.written++
-	w.batch.Queue(`INSERT INTO record (tenant, conversation, n, kind, key, trunk, depth, time, data, contents, hash)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		w.tenantID, w.id, w.written, r.Kind, r.Key, at.Trunk, at.Depth, micro, data, hashes16(r.Contents), hash)
+	s := &w.rows.records
+	s.conversations, s.numbers = append(s.conversations, w.id), append(s.numbers, w.written)
+	s.kinds, s.keys, s.data = append(s.kinds, r.Kind), append(s.keys, r.Key), append(s.data, data)
+	s.trunks, s.depths, s.times = append(s.trunks, at.Trunk), append(s.depths, at.Depth), append(s.times, micro)
+	s.hashes, s.contents = append(s.hashes, hash), append(s.contents, arrayOf(r.Contents))
 }
 
 // drop drops the references of a record.
@@ -185,25 +182,12 @@ func (w *change) refer(h timeline.Hash, n int64) {
 	}
 }
 
-// writeContents stores the new contents, counts the references to others, and deletes those
-// that have lost the last one. It comes last, so that rows which many changes refer to are
-// locked for the shortest time, and takes them in the order of their hashes, so that no two
-// changes wait for each other.
+// writeContents stores the new contents and counts the references to others. It comes last, so
+// that rows which many changes refer to are locked for the shortest time.
 func (w *change) writeContents() error {
-	order := slices.SortedFunc(maps.Keys(w.refs), func(a, b timeline.Hash) int { return bytes.Compare(a[:], b[:]) })
-	var fresh, known, released [][16]byte
-	var sizes, counts, deltas []int64
-	var codecs []int16
-	var data [][]byte
-	for _, h := range order {
-		n := w.refs[h]
+	for h, n := range w.refs {
 		if w.stored[h] || w.release[h] {
-			if n != 0 {
-				known, deltas = append(known, h), append(deltas, n)
-			}
-			if n < 0 {
-				released = append(released, h)
-			}
+			w.rows.count(h, n)
 			continue
 		}
 		raw := w.given[h]
@@ -214,33 +198,31 @@ func (w *change) writeContents() error {
 		if packed == nil {
 			packed = []byte{}
 		}
-		fresh, sizes, codecs = append(fresh, h), append(sizes, int64(len(raw))), append(codecs, int16(how))
-		counts, data = append(counts, n), append(data, packed)
-	}
-	b := &w.batch
-	if len(fresh) > 0 {
-		b.Queue(`INSERT INTO content (tenant, hash, size, codec, refs, data)
-			SELECT $1, c.* FROM unnest($2::uuid[], $3::bigint[], $4::smallint[], $5::bigint[], $6::bytea[]) AS c`,
-			w.tenantID, fresh, sizes, codecs, counts, data)
-		w.applied.New.Contents = len(fresh)
-	}
-	countReferences(b, w.tenantID, known, deltas)
-	if len(released) > 0 {
-		deleteContents(b, w.tenantID, released, nil)
+		w.rows.store(h, content{size: int64(len(raw)), refs: n, codec: int16(how), data: packed})
 	}
 	return nil
 }
 
+// released returns the contents that lose more references than they get.
+func (w *change) released() (all [][16]byte) {
+	for _, h := range inOrder(w.release) {
+		if w.refs[h] < 0 {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
 // countReferences queues the statements that add to the references of contents, which must
 // exist; they are in order.
-func countReferences(b *pgx.Batch, tenant int64, contents [][16]byte, deltas []int64) {
+func countReferences(b *pgx.Batch, tenant int64, p partition, contents [][16]byte, deltas []int64) {
 	if len(contents) == 0 {
 		return
 	}
 	if len(contents) > 1 { // in order
-		b.Queue("SELECT count(*) FROM (SELECT 1 FROM content WHERE tenant = $1 AND hash = ANY ($2) ORDER BY hash FOR NO KEY UPDATE) AS locked", tenant, contents)
+		b.Queue("SELECT count(*) FROM (SELECT 1 FROM content"+p.suffix()+" WHERE tenant = $1 AND hash = ANY ($2) ORDER BY hash FOR NO KEY UPDATE) AS locked", tenant, contents)
 	}
-	b.Queue(exactly(`UPDATE content c SET refs = c.refs + d.n FROM unnest($2::uuid[], $3::bigint[]) AS d (hash, n)
+	b.Queue(exactly(`UPDATE content`+p.suffix()+` c SET refs = c.refs + d.n FROM unnest($2::uuid[], $3::bigint[]) AS d (hash, n)
 		WHERE c.tenant = $1 AND c.hash = d.hash RETURNING 1`, "$4"), tenant, contents, deltas, len(contents))
 }
 

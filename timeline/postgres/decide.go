@@ -65,7 +65,7 @@ func (s *Store) Decide(ctx context.Context, tenant string, d timeline.Decision) 
 				others, err = scanRecords(rows)
 				return err
 			})
-			return t.commit(ctx, func(b *pgx.Batch) { s.notify(b, id, d.Conversation) })
+			return t.commit(ctx, s.notices.of(s.notice(id, d.Conversation)))
 		})
 	})
 	if err == nil && found == 0 {

@@ -117,10 +117,10 @@ func (d *deletion) run(ctx context.Context, name string, expect *int64) error {
 	for i, h := range order {
 		deltas[i] = d.refs[h]
 	}
-	countReferences(b, d.tenant, hashes16(order), deltas)
+	countReferences(b, d.tenant, 0, hashes16(order), deltas)
 	deleteContents(b, d.tenant, hashes16(order), &d.gone)
 	d.s.point("before commit")
-	err := d.commit(ctx, func(b *pgx.Batch) { d.s.notify(b, d.tenant, name) })
+	err := d.commit(ctx, d.s.notices.of(d.s.notice(d.tenant, name)))
 	d.s.point("after commit")
 	return err
 }

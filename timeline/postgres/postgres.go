@@ -32,12 +32,17 @@ type Options struct {
 
 // Store is a timeline.Store in a PostgreSQL database.
 type Store struct {
-	pool     *pgxpool.Pool
-	where    string // the URL without its password
-	readOnly bool
-	log      *slog.Logger
-	codec    *codec.Codecs
-	tenants  *cache.Cache[string, int64]
+	pool       *pgxpool.Pool
+	where      string // the URL without its password
+	readOnly   bool
+	log        *slog.Logger
+	codec      *codec.Codecs
+	tenants    *cache.Cache[string, int64]
+	tips       *cache.Cache[tipKey, tip]
+	contents   *cache.Cache[contentKey, struct{}] // that were stored
+	groups     groups
+	notices    notices
+	partitions *cache.Cache[int64, partition]
 
 	// name identifies this store in notifications.
 	name    string
@@ -70,7 +75,8 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{where: Redact(url), readOnly: o.ReadOnly, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
-		codec: codec.New(), tenants: cache.New[string, int64](1 << 12), name: rand.Text()}
+		codec: codec.New(), tenants: cache.New[string, int64](1 << 12), tips: cache.New[tipKey, tip](maxTips),
+		partitions: cache.New[int64, partition](1 << 12), contents: cache.New[contentKey, struct{}](maxContents), name: rand.Text()}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, s.explain("open", err)
 	}
@@ -95,6 +101,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 		return err
 	}
 	s.channel = "oriel." + schema
+	s.notices.s = s
 	listening, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.deaf.Store(true)
@@ -113,6 +120,16 @@ func (s *Store) begin(ctx context.Context) error {
 		return timeline.ErrClosed
 	}
 	return nil
+}
+
+// start runs work that Close waits for, and reports false if the store is closed.
+func (s *Store) start(work func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.stopped.Go(work)
+	}
+	return !s.closed
 }
 
 func (s *Store) point(name string) {
@@ -214,6 +231,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.stop()
 	s.stopped.Wait()
+	s.notices.send()
 	s.pool.Close()
 	s.codec.Free()
 	return nil

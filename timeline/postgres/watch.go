@@ -2,8 +2,11 @@ package postgres
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,9 +18,59 @@ import (
 // noTenant stands for the tenant in notifications of documents.
 const noTenant = 0
 
-// notify queues the notification of a change to a conversation.
-func (s *Store) notify(b *pgx.Batch, tenant int64, conversation string) {
-	b.Queue("SELECT pg_notify($1, $2)", s.channel, s.notice(tenant, conversation))
+// notices are notifications to send. Each statement that notifies wakes all listeners, so under
+// load one sends those of some milliseconds.
+type notices struct {
+	s       *Store
+	mu      sync.Mutex // protects what follows
+	waiting map[string]bool
+	last    time.Time // when the last ones were sent
+}
+
+// noticePause is the time between two statements that notify.
+const noticePause = 5 * time.Millisecond
+
+// of returns what queues notifications behind a commit. If others have just been sent, these
+// wait until noticePause has passed.
+func (n *notices) of(texts ...string) func(*pgx.Batch) {
+	return func(b *pgx.Batch) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		pause := noticePause - time.Since(n.last)
+		if pause <= 0 && len(n.waiting) == 0 {
+			n.last = time.Now()
+			n.queue(b, texts)
+			return
+		}
+		if len(n.waiting) == 0 {
+			n.waiting = map[string]bool{}
+			time.AfterFunc(pause, func() { n.s.start(n.send) }) // a store that is closed has sent them
+		}
+		for _, text := range texts {
+			n.waiting[text] = true
+		}
+	}
+}
+
+func (n *notices) queue(b *pgx.Batch, texts []string) {
+	b.Queue("SELECT pg_notify($1, n) FROM unnest($2::text[]) AS n", n.s.channel, texts)
+}
+
+// send sends all that wait. If that fails, others read again when a revision is not what they
+// expect.
+func (n *notices) send() {
+	n.mu.Lock()
+	texts := slices.Collect(maps.Keys(n.waiting))
+	n.waiting, n.last = nil, time.Now()
+	n.mu.Unlock()
+	if len(texts) == 0 {
+		return
+	}
+	b := &pgx.Batch{}
+	n.queue(b, texts)
+	ctx, cancel := context.WithTimeout(context.Background(), commitWait)
+	defer cancel()
+	_ = n.s.pool.SendBatch(ctx, b).Close()
 }
 
 // notice returns the text of a notification.

@@ -68,11 +68,15 @@ func (s *Store) transaction(ctx context.Context, work func(*transaction) error) 
 	}
 	defer c.Release()
 	t := &transaction{Conn: c}
-	err = work(t)
-	if t.open && !c.Conn().IsClosed() {
+	return t.end(ctx, work(t))
+}
+
+// end rolls back what is not committed, and returns err.
+func (t *transaction) end(ctx context.Context, err error) error {
+	if t.open && !t.Conn.Conn().IsClosed() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitWait)
 		defer cancel()
-		if _, end := c.Exec(ending, "rollback"); end != nil {
+		if _, end := t.Exec(ending, "rollback"); end != nil {
 			return errors.Join(err, end)
 		}
 	}

@@ -52,6 +52,18 @@ func (c *Cache[K, V]) Drop(k K) {
 	delete(c.old, k)
 }
 
+// Take returns the value of a key and forgets it.
+func (c *Cache[K, V]) Take(k K) (v V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v, ok = c.young[k]; !ok {
+		v, ok = c.old[k]
+	}
+	delete(c.young, k)
+	delete(c.old, k)
+	return v, ok
+}
+
 // Reset forgets everything.
 func (c *Cache[K, V]) Reset() {
 	c.mu.Lock()

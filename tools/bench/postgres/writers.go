@@ -21,31 +21,57 @@ func kilobyte(i int) timeline.Message {
 	return timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: "anthropic", Role: "user"}
 }
 
+func kilobytes(n int) []timeline.Message {
+	all := make([]timeline.Message, n)
+	for i := range all {
+		all[i] = kilobyte(i)
+	}
+	return all
+}
+
 // writers measures messages a second, each acknowledged, beside plain pgx.
 func (b *bench) writers(count, rounds int) {
 	fmt.Printf("\n%d messages of 1 kB, each acknowledged, %d rounds\n\n", count, rounds)
-	fmt.Println("| writers | plain pgx, messages/s | ours | ours / plain (worst to best round) | ours without row-level security |")
-	fmt.Println("|---|--:|--:|--:|--:|")
+	fmt.Println("| writers | plain pgx, messages/s | ours | ours / plain (worst to best round) | ours without row-level security | processor time a message: plain, ours (of the database) |")
+	fmt.Println("|---|--:|--:|--:|--:|--:|")
 	for _, at := range []int{1, 4, 16} {
 		var plain, ours, free, ratios []float64
+		var took [2]spent
 		for range rounds {
-			plain = append(plain, b.plain(count, at))
-			ours = append(ours, b.ours(b.schema(b.server.URL()), count, at))
+			plain = append(plain, b.plain(count, at, &took[0]))
+			ours = append(ours, b.ours(b.schema(b.server.URL()), count, at, &took[1]))
 			// A superuser is not held by it.
-			free = append(free, b.ours(b.schema(b.server.Admin()), count, at))
+			free = append(free, b.ours(b.schema(b.server.Admin()), count, at, &spent{}))
 			ratios = append(ratios, ours[len(ours)-1]/plain[len(plain)-1])
 		}
 		slices.Sort(plain)
 		slices.Sort(ours)
 		slices.Sort(free)
 		slices.Sort(ratios)
-		fmt.Printf("| %d | %.0f | %.0f | %.2f (%.2f–%.2f) | %.0f |\n", at, plain[len(plain)/2], ours[len(ours)/2],
-			ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], free[len(free)/2])
+		n := rounds * count
+		fmt.Printf("| %d | %.0f | %.0f | %.2f (%.2f–%.2f) | %.0f | %s, %s |\n", at, plain[len(plain)/2],
+			ours[len(ours)/2], ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], free[len(free)/2], took[0].of(n),
+			took[1].of(n))
 	}
 }
 
-// each runs do for every number in at goroutines, and returns how many it does a second.
-func each(count, at int, do func(writer, i int)) float64 {
+// spent is processor time.
+type spent struct{ own, database time.Duration }
+
+// of returns the processor time of one of n.
+func (s spent) of(n int) string {
+	return fmt.Sprintf("%.2f ms (%.2f)", (s.own+s.database).Seconds()*1000/float64(n),
+		s.database.Seconds()*1000/float64(n))
+}
+
+// each runs do for every number in at goroutines, and returns how many it does a second. It adds
+// to the processor time.
+func (b *bench) each(count, at int, took *spent, do func(writer, i int)) float64 {
+	own, database := ownTime(), b.databaseTime()
+	defer func() {
+		took.own += ownTime() - own
+		took.database += b.databaseTime() - database
+	}()
 	var group sync.WaitGroup
 	start := time.Now()
 	for w := range at {
@@ -59,23 +85,24 @@ func each(count, at int, do func(writer, i int)) float64 {
 	return float64(count) / time.Since(start).Seconds()
 }
 
-func (b *bench) ours(url string, count, at int) float64 {
+func (b *bench) ours(url string, count, at int, took *spent) float64 {
 	s := b.open(url)
 	defer s.Close()
 	heads := make([]timeline.Place, at)
-	write := func(w, i int) {
+	messages := kilobytes(count)
+	write := func(w int, m timeline.Message) {
 		a, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: fmt.Sprint(w), At: heads[w],
-			Now: time.Now(), Messages: []timeline.Message{kilobyte(i)}})
+			Now: time.Now(), Messages: []timeline.Message{m}})
 		check(err)
 		heads[w] = a.Head
 	}
-	each(10*at, at, func(w, i int) { write(w, -1-i) })
-	return each(count, at, write)
+	b.each(10*at, at, &spent{}, func(w, i int) { write(w, kilobyte(-1-i)) })
+	return b.each(count, at, took, func(w, i int) { write(w, messages[i]) })
 }
 
 // plain inserts the rows that ours inserts, with values made before: one transaction a
 // message in one round trip, prepared, as a superuser.
-func (b *bench) plain(count, at int) float64 {
+func (b *bench) plain(count, at int, took *spent) float64 {
 	url := b.schema(b.server.Admin())
 	s := b.open(url)
 	for w := range at {
@@ -87,10 +114,9 @@ func (b *bench) plain(count, at int) float64 {
 	pool, err := pgxpool.New(ctx, pgtestPool(url))
 	check(err)
 	defer pool.Close()
-	messages := make([]timeline.Message, count)
+	messages := kilobytes(count)
 	hashes := make([][16]byte, count)
 	for i := range messages {
-		messages[i] = kilobyte(i)
 		hashes[i] = timeline.HashOf(messages[i].Raw)
 	}
 	conversations := make([]struct{ id, trunk, depth int64 }, at)
@@ -113,7 +139,7 @@ func (b *bench) plain(count, at int) float64 {
 		batch.Queue("commit")
 		check(pool.SendBatch(ctx, batch).Close())
 	}
-	return each(count, at, write)
+	return b.each(count, at, took, write)
 }
 
 func pgtestPool(url string) string { return url + "&pool_max_conns=16" }
