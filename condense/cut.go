@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// cutAtSentence returns the longest beginning of text that ends with a sentence or
+// clipAtSentence returns the longest beginning of text that ends with a sentence or
 // a line and has at most limit tokens, or "" if there is none.
-func cutAtSentence(text string, limit int, count func(string) int) string {
+func clipAtSentence(text string, limit int, count func(string) int) string {
 	if count(text) <= limit {
 		return text
 	}
-	text = cutBytes(text, limit, count)
+	text = clipBytes(text, limit, count)
 	for end := len(text); end > 0; {
 		end = lastBorder(text[:end])
 		if s := strings.TrimSpace(text[:end]); end > 0 && s != "" && count(s) <= limit {
@@ -25,15 +25,15 @@ func cutAtSentence(text string, limit int, count func(string) int) string {
 	return ""
 }
 
-// cutWords is cutAtSentence for a piece that must be shown although it is too
+// clipWords is clipAtSentence for a piece that must be shown although it is too
 // long: it cuts at a word and adds an ellipsis.
-func cutWords(text string, limit int, count func(string) int) string {
+func clipWords(text string, limit int, count func(string) int) string {
 	if count(text) <= limit {
 		return text
 	}
 	const more = " …"
 	for room := limit - count(more); room > 0; room-- {
-		s := cutBytes(text, room, count)
+		s := clipBytes(text, room, count)
 		if i := strings.LastIndexAny(s, " \n\t"); i > len(s)/2 {
 			s = s[:i]
 		}
@@ -47,9 +47,9 @@ func cutWords(text string, limit int, count func(string) int) string {
 	return ""
 }
 
-// cutBytes returns a beginning of text of at most limit tokens, close to the
+// clipBytes returns a beginning of text of at most limit tokens, close to the
 // longest, by bisection.
-func cutBytes(text string, limit int, count func(string) int) string {
+func clipBytes(text string, limit int, count func(string) int) string {
 	if limit <= 0 {
 		return ""
 	}
@@ -96,9 +96,9 @@ func lastBorder(text string) int {
 	return 0
 }
 
-// shorten cuts a line to about limit bytes, at the end of a word, with an
+// clipLine cuts a line to about limit bytes, at the end of a word, with an
 // ellipsis.
-func shorten(s string, limit int) string {
+func clipLine(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

@@ -125,13 +125,13 @@ func (c *collector) span(events []event) {
 		}
 	}
 	if asked != "" {
-		c.add(secOpen, prompt.DigestAsked+shorten(asked, 300), askedAt, 1)
+		c.add(secOpen, prompt.DigestAsked+clipLine(asked, 300), askedAt, 1)
 	}
 	for i, step := range c.todo {
 		if i == 12 {
 			break
 		}
-		c.add(secOpen, prompt.DigestStep+toolText(shorten(step, 160)), c.todoAt, 0)
+		c.add(secOpen, prompt.DigestStep+toolText(clipLine(step, 160)), c.todoAt, 0)
 	}
 }
 
@@ -152,7 +152,7 @@ const (
 func (c *collector) request(e *event, asked string, first bool) {
 	all := lead(sentences(e.text))
 	if len(all) == 1 && asked != "" && isReply(all[0]) {
-		c.add(secDecisions, prompt.DigestAsked+shorten(asked, 200)+" "+prompt.DigestUser+all[0].text, e.msg, 1)
+		c.add(secDecisions, prompt.DigestAsked+clipLine(asked, 200)+" "+prompt.DigestUser+all[0].text, e.msg, 1)
 		return
 	}
 	var rest []string
@@ -166,7 +166,7 @@ func (c *collector) request(e *event, asked string, first bool) {
 		// Of the first request only rules go to the decisions: its wishes are the
 		// task.
 		if w := decides(c.buf, s.text, true); (w > 1 || w == 1 && !first) && len(s.text) < 2*oneSentence {
-			c.add(secDecisions, prompt.DigestUser+shorten(s.text, oneSentence), e.msg, w)
+			c.add(secDecisions, prompt.DigestUser+clipLine(s.text, oneSentence), e.msg, w)
 			continue
 		}
 		rest = append(rest, s.text)
@@ -177,7 +177,7 @@ func (c *collector) request(e *event, asked string, first bool) {
 	case text == "" && blocks == len(all) && blocks > 0:
 		text = fmt.Sprintf(prompt.DigestPasted, strings.Count(e.text, "\n")+1)
 	case text == "" && first && len(all) > 0:
-		text = shorten(all[0].text, oneSentence)
+		text = clipLine(all[0].text, oneSentence)
 	case text == "" || nodding(c.buf) && !first:
 		return
 	}
@@ -244,7 +244,7 @@ func pick(list []string, limit int) string {
 			}
 		}
 		gap = false
-		b.WriteString(shorten(s, max(oneSentence, limit/2)))
+		b.WriteString(clipLine(s, max(oneSentence, limit/2)))
 	}
 	return b.String()
 }
@@ -266,24 +266,24 @@ func (c *collector) answer(e *event, last bool) (asked string) {
 		}
 		c.buf = plain(c.buf, s.text)
 		if decides(c.buf, s.text, false) > 0 && len(s.text) < 2*oneSentence {
-			c.add(secDecisions, prompt.DigestAssistant+shorten(strip(s.text), oneSentence), e.msg, 0)
+			c.add(secDecisions, prompt.DigestAssistant+clipLine(withoutMarks(s.text), oneSentence), e.msg, 0)
 		} else if room > 0 && s.text[0] != '|' && s.text[0] != '#' && !strings.HasSuffix(s.text, ":") &&
 			s.text != noAnswer {
-			head = append(head, shorten(strip(s.text), 200))
+			head = append(head, clipLine(withoutMarks(s.text), 200))
 			room -= len(s.text)
 		}
 	}
 	if last && len(head) > 0 {
 		c.add(secProgress, strings.Join(head, " "), e.msg, 0)
 	}
-	return strip(asked)
+	return withoutMarks(asked)
 }
 
 // noAnswer is what Claude Code writes if a model had nothing to say.
 const noAnswer = "No response requested."
 
-// strip removes emphasis and heading marks.
-func strip(s string) string {
+// withoutMarks removes emphasis and heading marks.
+func withoutMarks(s string) string {
 	s = strings.ReplaceAll(s, "**", "")
 	return strings.TrimSpace(strings.TrimLeft(s, "#"))
 }

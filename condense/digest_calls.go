@@ -41,7 +41,7 @@ func (c *collector) call(e *event) {
 	}
 	if o.said != "" {
 		// The text is in a result, where a user's words look like a tool's.
-		c.add(secDecisions, refusedCall+label(p.Name, a, 80)+": "+toolText(shorten(oneLine(o.said), oneSentence)),
+		c.add(secDecisions, refusedCall+label(p.Name, a, 80)+": "+toolText(clipLine(oneLine(o.said), oneSentence)),
 			e.msg, 2)
 	}
 	switch a.kind {
@@ -86,7 +86,7 @@ func label(name string, a arguments, limit int) string {
 	if a.value == "" {
 		return name
 	}
-	return name + " " + toolText(shorten(a.value, limit))
+	return name + " " + toolText(clipLine(a.value, limit))
 }
 
 // toolText returns a tool's input or output on one line, with nothing in it that reads
@@ -123,7 +123,7 @@ func (c *collector) file(path string, at int, changes bool, o outcome) *file {
 // shortCommand returns the form in which a command is shown.
 func shortCommand(cmd string) string {
 	line, _, more := strings.Cut(cmd, "\n")
-	line = shorten(strings.ReplaceAll(oneLine(line), "`", "'"), 140)
+	line = clipLine(strings.ReplaceAll(oneLine(line), "`", "'"), 140)
 	if more && !strings.HasSuffix(line, "…") {
 		line += " …"
 	}
@@ -150,7 +150,7 @@ func (c *collector) command(cmd string, at int, o outcome, show, test bool) {
 
 // failure records an error under its source, or removes it when the same source succeeds.
 func (c *collector) failure(source, name string, at int, o outcome, show bool) {
-	source = shorten(source, 200)
+	source = clipLine(source, 200)
 	if !o.failed() {
 		if o.state == "refused by the user" || o.state == "no result" {
 			return

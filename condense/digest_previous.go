@@ -218,7 +218,7 @@ func (c *collector) asTalk() {
 			if m := speech.FindStringSubmatch(it.text); said == "" || m[0] != "" {
 				continue
 			}
-			it = item{section: secAbout, text: prompt.DigestUser + shorten(said, talkRequest), at: it.at}
+			it = item{section: secAbout, text: prompt.DigestUser + clipLine(said, talkRequest), at: it.at}
 		case secDecisions:
 			who, text, _ := strings.Cut(it.text, ": ")
 			text, weight := (&talk{collector: c}).settles(text)

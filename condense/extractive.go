@@ -81,7 +81,7 @@ func utterances(in Input) []utterance {
 				continue
 			}
 			if !s.code {
-				s.text = shorten(s.text, 500)
+				s.text = clipLine(s.text, 500)
 			}
 			if said[s.text] {
 				continue
@@ -107,7 +107,7 @@ func utterances(in Input) []utterance {
 		case e.who == chat.User:
 			add(userLabel, e.text)
 		default:
-			add(assistantLabel, strip(e.text))
+			add(assistantLabel, withoutMarks(e.text))
 		}
 	}
 	return out

@@ -93,7 +93,7 @@ func Run(ctx context.Context, c Condenser, in Input) (Output, error) {
 		// Header and body together may have more tokens than separately, and
 		// models exceed limits.
 		room -= max(1, size-limit)
-		if body = cutAtSentence(body, room, in.Count); body == "" {
+		if body = clipAtSentence(body, room, in.Count); body == "" {
 			hint := fmt.Sprintf("%d tokens, %d allowed: raise the limit or ask the model for less", size, limit)
 			return Output{}, fail(out, ErrTooLong, hint)
 		}
@@ -128,7 +128,7 @@ func check(out *Output, in Input) error {
 		return fail(*out, ErrNested, "pass the earlier summary as Previous")
 	}
 	if size := in.Count(text); size > in.Max {
-		text = cutAtSentence(text, in.Max, in.Count)
+		text = clipAtSentence(text, in.Max, in.Count)
 		if text == "" {
 			hint := fmt.Sprintf("%d tokens, %d allowed: raise the limit or ask the model for less", size, in.Max)
 			return fail(*out, ErrTooLong, hint)

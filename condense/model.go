@@ -111,9 +111,9 @@ func (m Model) request(in Input) (Request, error) {
 		// Cap the base: it is a summary and must stay one.
 		base := in.Previous
 		if limit := min(room/2, 2*in.Max); in.Count(base) > limit {
-			cut := cutAtSentence(base, limit, in.Count)
+			cut := clipAtSentence(base, limit, in.Count)
 			if cut == "" {
-				cut = cutWords(base, limit, in.Count)
+				cut = clipWords(base, limit, in.Count)
 			}
 			base = cut
 		}
@@ -148,7 +148,7 @@ func newest(list []string, room int, count func(string) int) string {
 	if first == len(list) && first > 0 && room > 0 {
 		// Not even the newest one fits: its end is better than nothing.
 		first--
-		list = append(list[:first:first], cutTail(list[first], room, count))
+		list = append(list[:first:first], clipTail(list[first], room, count))
 	}
 	text := strings.Join(list[first:], "\n\n")
 	if first > 0 {
@@ -157,8 +157,8 @@ func newest(list []string, room int, count func(string) int) string {
 	return text
 }
 
-// cutTail returns the longest end of text that has at most limit tokens.
-func cutTail(text string, limit int, count func(string) int) string {
+// clipTail returns the longest end of text that has at most limit tokens.
+func clipTail(text string, limit int, count func(string) int) string {
 	low, high := 0, len(text)
 	for low < high {
 		mid := border(text, (low+high)/2)

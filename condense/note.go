@@ -13,8 +13,8 @@ var (
 	// have stubs behind a label and a colon.
 	noteStart = regexp.MustCompile(`(?m)(?:^\s*|: )` + mark + `(?:: | (?:` + KindSummary + `|` + KindDigest + `)` +
 		markerOf + `\d)`)
-	// elided matches the note in place of the middle of a text.
-	elided = regexp.MustCompile(mark + `: \d+ \w+ of the middle are left out here[^\]\n]*\]?\s*`)
+	// middleMissing matches the note in place of the middle of a text.
+	middleMissing = regexp.MustCompile(mark + `: \d+ \w+ of the middle are left out here[^\]\n]*\]?\s*`)
 )
 
 var mark = `\[\\*` + regexp.QuoteMeta(strings.TrimPrefix(chat.Mark, "["))
@@ -26,7 +26,7 @@ func withoutNotes(text string) string {
 	if !strings.Contains(text, strings.TrimPrefix(chat.Mark, "[")) {
 		return text
 	}
-	text = elided.ReplaceAllString(text, "")
+	text = middleMissing.ReplaceAllString(text, "")
 	if !noteStart.MatchString(text) {
 		return text
 	}

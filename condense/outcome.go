@@ -140,7 +140,7 @@ func errorLines(text string, known bool) (lines []string, strong bool) {
 		lines = []string{other}
 	}
 	for i := range lines {
-		lines[i] = shorten(oneLine(lines[i]), 160)
+		lines[i] = clipLine(oneLine(lines[i]), 160)
 	}
 	return lines, strong
 }

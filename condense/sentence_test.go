@@ -53,17 +53,17 @@ func TestCutting(t *testing.T) {
 		{"完了。次へ。", 10, "完了。"},
 		{"", 5, ""},
 	} {
-		if got := cutAtSentence(c.text, c.limit, bytes); got != c.want {
+		if got := clipAtSentence(c.text, c.limit, bytes); got != c.want {
 			t.Errorf("%q to %d: %q, want %q", c.text, c.limit, got, c.want)
 		}
 	}
-	if got := cutWords("one two three four", 14, bytes); got != "one two …" {
+	if got := clipWords("one two three four", 14, bytes); got != "one two …" {
 		t.Errorf("%q", got)
 	}
-	if got := cutTail("äöü", 3, bytes); got != "ü" {
+	if got := clipTail("äöü", 3, bytes); got != "ü" {
 		t.Errorf("%q", got)
 	}
-	if got := shorten(strings.Repeat("ä", 10), 5); got != "ää …" {
+	if got := clipLine(strings.Repeat("ä", 10), 5); got != "ää …" {
 		t.Errorf("%q", got)
 	}
 }

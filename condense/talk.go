@@ -178,7 +178,7 @@ func (t *talk) about() {
 	for i := range t.turns {
 		if x := &t.turns[i]; x.role == chat.User {
 			if s := request(x.said); s != "" {
-				asked = append(asked, item{text: prompt.DigestUser + shorten(s, talkRequest), at: x.at})
+				asked = append(asked, item{text: prompt.DigestUser + clipLine(s, talkRequest), at: x.at})
 			}
 		}
 	}
@@ -250,11 +250,11 @@ func (t *talk) agreed() {
 		x := &t.turns[i]
 		if offer != "" && x.role == chat.User && len(x.said) == 1 && len(x.said[0]) < 60 &&
 			(isReply(sentence{text: x.said[0]}) || nodding(plain(nil, x.said[0]))) {
-			t.add(secAgreed, prompt.DigestAsked+shorten(offer, talkSentence)+" "+prompt.DigestUser+x.said[0], x.at, 1)
+			t.add(secAgreed, prompt.DigestAsked+clipLine(offer, talkSentence)+" "+prompt.DigestUser+x.said[0], x.at, 1)
 		}
 		offer = ""
 		if s := x.said[len(x.said)-1]; x.role == chat.Assistant && offers.MatchString(s) && !smallTalk.MatchString(s) {
-			offer = strip(s)
+			offer = withoutMarks(s)
 		}
 		if !t.counts(x) {
 			continue
@@ -280,7 +280,7 @@ func (x *turn) label(text string) string {
 func (t *talk) settles(s string) (text string, weight int) {
 	straight := strings.ReplaceAll(s, "’", "'")
 	if t.instructs(s) {
-		return shorten(s, talkSentence), 2
+		return clipLine(s, talkSentence), 2
 	}
 	if at := decided.FindStringIndex(straight); at != nil && len(s) > 25 {
 		if text = clause(straight, at[0], at[1]); !strings.HasSuffix(text, "?") {
@@ -291,7 +291,7 @@ func (t *talk) settles(s string) (text string, weight int) {
 	case strings.HasSuffix(s, "?") || len(s) < 25 || len(s) > 2*talkSentence:
 	case intends.MatchString(straight) && soon.MatchString(straight) || promises.MatchString(straight) ||
 		len(t.people) == 0 && directive.Prefers(s):
-		return shorten(s, talkSentence), 1
+		return clipLine(s, talkSentence), 1
 	}
 	return "", 0
 }
@@ -304,16 +304,16 @@ func (t *talk) open() {
 		last := i == len(t.turns)-1
 		for _, s := range x.said {
 			if t.counts(x) && !last && undecided.MatchString(s) && (len(t.people) > 0 || !strings.Contains(s, "?")) {
-				t.add(secOpen, x.who+": "+shorten(s, talkSentence), x.at, 0)
+				t.add(secOpen, x.who+": "+clipLine(s, talkSentence), x.at, 0)
 			}
 		}
 		if !last {
 			continue
 		}
 		if s := x.said[len(x.said)-1]; strings.HasSuffix(s, "?") && !idle(s) {
-			t.add(secOpen, x.who+prompt.DigestAsks+shorten(strip(s), talkSentence), x.at, 1)
+			t.add(secOpen, x.who+prompt.DigestAsks+clipLine(withoutMarks(s), talkSentence), x.at, 1)
 		} else if s := request(x.said); s != "" && x.role == chat.User && len(t.people) == 0 {
-			t.add(secOpen, x.who+": "+shorten(s, talkSentence), x.at, 1)
+			t.add(secOpen, x.who+": "+clipLine(s, talkSentence), x.at, 1)
 		}
 	}
 }
@@ -361,7 +361,7 @@ func clause(s string, begin, end int) string {
 		from = border(s, end-talkClause*3/4)
 		from += max(strings.IndexByte(s[from:end], ' '), 0)
 	}
-	return shorten(leadingWord.ReplaceAllString(strings.TrimSpace(s[from:to]), ""), talkClause)
+	return clipLine(leadingWord.ReplaceAllString(strings.TrimSpace(s[from:to]), ""), talkClause)
 }
 
 var leadingWord = regexp.MustCompile(`(?i)^(?:and|but|so|which|because|although|while)\s+`)

@@ -49,7 +49,7 @@ func idle(s string) bool {
 			words += 4
 		}
 	}
-	return words < 4 || smallTalk.MatchString(strip(s)) || words < 9 && polite.MatchString(strip(s))
+	return words < 4 || smallTalk.MatchString(withoutMarks(s)) || words < 9 && polite.MatchString(withoutMarks(s))
 }
 
 // vague reports whether a question only points to what was said before it.

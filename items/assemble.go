@@ -69,7 +69,7 @@ func Assemble(recent, relevant []Item, query string, o AssembleOptions) Assembly
 	room -= used + own - a.takeRelevant(relevant, own)
 	room = a.takeRecent(recent, room)
 	if len(a.recent) == 0 && len(recent) > 0 {
-		room = a.elideNewest(recent[len(recent)-1], room)
+		room = a.trimNewest(recent[len(recent)-1], room)
 	}
 	a.takeRelevant(relevant, room)
 	return a.finish()
@@ -129,20 +129,20 @@ func (a *assembler) takeRelevant(relevant []Item, room int) int {
 	return room
 }
 
-// elideNewest selects the newest item without its middle, if that fits, and returns the
+// trimNewest selects the newest item without its middle, if that fits, and returns the
 // room that is left.
-func (a *assembler) elideNewest(it Item, room int) int {
+func (a *assembler) trimNewest(it Item, room int) int {
 	it.Full = it.Whole()
 	it.Content = ""
 	// Quotation marks take tokens too. If the entry is too large, the text gets less room.
 	limit := room - a.cost(RecentEntry(&it))
 	for try := 0; ; try++ {
 		it.Content, _ = clip.Middle(it.Full, limit, a.count)
-		if !clip.Elided(it.Content) {
+		if !clip.WithoutMiddle(it.Content) {
 			return room
 		}
 		over := a.cost(RecentEntry(&it)) - room
-		if over <= 0 || try == elideTries {
+		if over <= 0 || try == clipTries {
 			break
 		}
 		limit -= over
@@ -153,9 +153,9 @@ func (a *assembler) elideNewest(it Item, room int) int {
 	return room - a.cost(RecentEntry(&it))
 }
 
-// elideTries is the number of times that elideNewest shortens a text. Each time it removes
+// clipTries is the number of times that trimNewest clips a text. Each time it removes
 // as much as the entry had too much before.
-const elideTries = 4
+const clipTries = 4
 
 // shows reports whether an item is selected.
 func (a *assembler) shows(it *Item) bool {

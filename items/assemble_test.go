@@ -92,7 +92,7 @@ func TestAssembleKeepsTheNewest(t *testing.T) {
 			[]Item{{ID: 9, Content: words(12)}, {ID: 8, Content: words(9)}, {ID: 7, Content: words(3)},
 				{ID: 6, Content: words(2)}, {ID: 5, Content: words(1)}}, "q",
 			AssembleOptions{MaxTokens: 40, RecentShare: share, Count: countFields})
-		if got := ids(a.Recent); len(got) != 1 || got[0] != 2 || clip.Elided(a.Text) || len(a.Relevant) == 0 {
+		if got := ids(a.Recent); len(got) != 1 || got[0] != 2 || clip.WithoutMiddle(a.Text) || len(a.Relevant) == 0 {
 			t.Errorf("share %g: recent %v, relevant %v", share, got, ids(a.Relevant))
 		}
 	}
@@ -127,7 +127,7 @@ func TestAssembleRepeatsNothing(t *testing.T) {
 func TestAssembleElidesWhatIsTooLarge(t *testing.T) {
 	a := Assemble([]Item{at(1, 1, "begin "+words(500)+" end")}, []Item{{ID: 9, Content: words(30)}}, "q",
 		AssembleOptions{MaxTokens: 100, Count: countFields})
-	if a.Tokens > 100 || len(a.Recent) != 1 || !clip.Elided(a.Text) || !strings.Contains(a.Text, "[user] begin ") ||
+	if a.Tokens > 100 || len(a.Recent) != 1 || !clip.WithoutMiddle(a.Text) || !strings.Contains(a.Text, "[user] begin ") ||
 		len(a.Relevant) != 1 {
 		t.Errorf("%d tokens: %s", a.Tokens, a.Text)
 	}

@@ -60,7 +60,7 @@ type Options struct {
 // holds and return the evicted items.
 //
 // The newest item is never evicted. Pinned items are evicted last, the oldest first. If an
-// item is larger than the whole window, Add elides it to half of the window, so that it
+// item is larger than the whole window, Add trims it to half of the window, so that it
 // neither is lost nor evicts all other items; Item.Full then holds the whole text.
 //
 // An eviction takes amortised O(1) time by age and O(window) by relevance, regardless of
@@ -130,7 +130,7 @@ func (w *Window) Add(it Item) (id int64, evicted []Item, err error) {
 			it.Flags = flagged(it.Flags, f, true)
 		}
 	}
-	w.elide(&it)
+	w.trim(&it)
 	w.lastID = it.ID
 	w.tokens += it.Tokens
 	w.live++
@@ -150,7 +150,7 @@ func (w *Window) SetLimits(maxTokens, maxItems int) (evicted []Item) {
 	for i := w.head; i < len(w.slots); i++ {
 		if s := &w.slots[i]; !s.gone && s.item.Tokens > w.opts.MaxTokens {
 			w.tokens -= s.item.Tokens
-			w.elide(&s.item)
+			w.trim(&s.item)
 			w.tokens += s.item.Tokens
 		}
 	}

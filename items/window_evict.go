@@ -93,10 +93,10 @@ func (w *Window) compact() {
 // are not the text's own: the text may stand for a picture.
 const foreignText = 4
 
-// elide shortens an item that is larger than the window to half of the window (SPEC A4).
+// trim shortens an item that is larger than the window to half of the window (SPEC A4).
 // Where Item.Tokens is not what Options.Count returns, counts are scaled by the ratio of
 // the two.
-func (w *Window) elide(it *Item) {
+func (w *Window) trim(it *Item) {
 	if it.Tokens <= w.opts.MaxTokens {
 		return
 	}

@@ -129,9 +129,9 @@ func (s *cachedScope) keep(v *view, trunk int64, r *run) int64 {
 	return last
 }
 
-// trim removes what the view does not contain from the records of the cached
+// shed removes what the view does not contain from the records of the cached
 // scope, and returns the blocks to remove from the index, last ones first.
-func (s *cachedScope) trim() (blocks []string) {
+func (s *cachedScope) shed() (blocks []string) {
 	// A branch has a higher number than the trunk it begins in.
 	for _, trunk := range slices.Backward(slices.Sorted(maps.Keys(s.held))) {
 		r := s.held[trunk]

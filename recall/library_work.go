@@ -480,7 +480,7 @@ func (l *Library) nextPart(s *cachedScope) (gone []string, m *member, part stret
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s.moved {
-		gone = s.trim()
+		gone = s.shed()
 	}
 	m, part, more = s.missing()
 	return gone, m, part, more, s.element == nil

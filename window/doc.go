@@ -20,7 +20,7 @@ Package window decides what of a conversation a model is shown, and says why.
 A policy is a function that marks a draft; it asks for anything and gets the
 nearest legal set. What it leaves over the budget is brought within it by one
 piece of code for all of them (fitWithin): the oldest exchanges leave, then the first
-prompt, then pinned ones, and last the newest turn is elided. The system prompt and
+prompt, then pinned ones, and last the newest turn is clipped. The system prompt and
 the tools are never touched.
 
 # Caveats

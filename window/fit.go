@@ -202,7 +202,7 @@ func (f *fitting) decide(ctx context.Context) (*draft, error) {
 }
 
 // writeWithWords writes a view with more of the newest words of the user, whole if that is
-// possible, in place of a draft that elides them, or returns nil. What is written differs a
+// possible, in place of a draft that clips them, or returns nil. What is written differs a
 // little from the sum of a draft: the budgets that it tries allow for that.
 func (f *fitting) writeWithWords(ctx context.Context, d *draft) *View {
 	var best *View
@@ -236,7 +236,7 @@ func (f *fitting) writeWithWords(ctx context.Context, d *draft) *View {
 	return best
 }
 
-// lostWords returns the tokens of the newest words of the user that are elided.
+// lostWords returns the tokens of the newest words of the user that are clipped.
 func (d *draft) lostWords() (tokens int) {
 	newest := d.h.newestWords()
 	if newest < 0 {

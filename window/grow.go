@@ -82,7 +82,7 @@ func (h *History) Grow(wish, hard int, words bool) (budget, floor int, crowded b
 
 // floor returns the size of the smallest legal request with the given exchanges. It
 // counts their results as masked, except pinned ones and those that no model has seen
-// yet, and the model's words as elided if replies is set. It leaves out what Oriel
+// yet, and the model's words as clipped if replies is set. It leaves out what Oriel
 // inserted, because every cut writes that anew.
 func (h *History) floor(replies bool, stays func(e int) bool) int {
 	want := make([]bool, len(h.Cuts.Exchanges))
@@ -117,14 +117,14 @@ func (h *History) floor(replies bool, stays func(e int) bool) int {
 const (
 	// stubRoom is about the size of a stub.
 	stubRoom = 40
-	// replyRoom is what is left of an elided reply.
+	// replyRoom is what is left of a clipped reply.
 	replyRoom = 64
 )
 
-// reply reports whether a part is a model's text that may be elided.
+// reply reports whether a part is a model's text that may be clipped.
 func (h *History) reply(message, part int) bool {
 	m := &h.Messages[message]
-	return m.Role == chat.Assistant && m.Parts[part].Kind == chat.Text && !h.Pinned[message] && elidable(&m.Parts[part])
+	return m.Role == chat.Assistant && m.Parts[part].Kind == chat.Text && !h.Pinned[message] && clippable(&m.Parts[part])
 }
 
 // LowMark returns the size that a cut goes down to: a share of the budget or,

@@ -33,7 +33,7 @@ func (d *draft) wholePins() bool {
 
 // writeWithPins writes a view that keeps all pins whole, in place of a draft
 // that has lost some, or returns nil if there is none. If they do not fit
-// beside whole messages, the ladder masks and elides those, whatever the
+// beside whole messages, the ladder masks and clips those, whatever the
 // policy.
 func (f *fitting) writeWithPins(ctx context.Context, d *draft) *View {
 	whole := func(p *draft) *View {

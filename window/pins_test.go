@@ -169,7 +169,7 @@ func TestTheNewestWordsAreWholeWhileTheyFit(t *testing.T) {
 		// what was before.
 		need := h.Base
 		for i := asked; i < len(b.Messages); i++ {
-			if most := h.over[i] + elideFloor + 4; i > asked && b.Messages[i].Role == chat.Tool {
+			if most := h.over[i] + clipFloor + 4; i > asked && b.Messages[i].Role == chat.Tool {
 				need += min(h.Tokens[i], most)
 			} else {
 				need += h.Tokens[i]

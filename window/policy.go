@@ -121,7 +121,7 @@ func (s *settings) forcedSoft(d *draft) bool { return s.MaxItems > 0 && d.change
 
 // fitWithin brings a draft that is still over the budget within it: the digest
 // and the oldest exchanges leave, then pinned ones, and finally the middles of
-// what must stay are elided (SPEC A4, E4).
+// what must stay are clipped (SPEC A4, E4).
 func fitWithin(d *draft, s *settings) error {
 	if d.tokens() <= s.Budget {
 		return nil
@@ -132,7 +132,7 @@ func fitWithin(d *draft, s *settings) error {
 	if large {
 		// What must stay is too large by itself. Leave a quarter of the room
 		// for the rest, unless the newest words could then not stay whole.
-		d.elideBeside(func(d *draft) int { return d.core() - s.Budget*3/4 },
+		d.trimBeside(func(d *draft) int { return d.core() - s.Budget*3/4 },
 			func(d *draft) bool { return d.core()+d.leastMarker() <= s.Budget })
 	}
 	for protected := d.top(); protected >= pinned; protected-- {
@@ -146,10 +146,10 @@ func fitWithin(d *draft, s *settings) error {
 	}
 	d.mark(s.Budget)
 	if d.tokens() > s.Budget {
-		d.elideBeside(func(d *draft) int { return d.tokens() - s.Budget },
+		d.trimBeside(func(d *draft) int { return d.tokens() - s.Budget },
 			func(d *draft) bool { return d.tokens() <= s.Budget })
 	}
-	d.relax(s.Budget-d.tokens(), elidedLarge)
+	d.relax(s.Budget-d.tokens(), clippedLarge)
 	if over := d.tokens() - s.Budget; over > 0 {
 		return d.cannotFit(d.tokens(), s.Budget)
 	}
@@ -300,13 +300,13 @@ func (d *draft) clone() *draft {
 	return &c
 }
 
-// elideBeside shortens texts until over is 0, the newest words of the user
+// trimBeside shortens texts until over is 0, the newest words of the user
 // last: if enough holds with these whole, they stay whole.
-func (d *draft) elideBeside(over func(*draft) int, enough func(*draft) bool) {
+func (d *draft) trimBeside(over func(*draft) int, enough func(*draft) bool) {
 	spare := d.clone()
-	spare.elide(over(spare), d.h.newestWords())
+	spare.trimLargest(over(spare), d.h.newestWords())
 	if !enough(spare) {
-		d.elide(over(d), -1)
+		d.trimLargest(over(d), -1)
 		return
 	}
 	*d = *spare
@@ -323,9 +323,9 @@ func (h *History) newestWords() int {
 	return -1
 }
 
-// elide shortens the largest texts of what stays until enough is saved, or
+// trimLargest shortens the largest texts of what stays until enough is saved, or
 // nothing can be shortened further. The texts of message spared stay whole.
-func (d *draft) elide(enough, spared int) {
+func (d *draft) trimLargest(enough, spared int) {
 	type piece struct{ message, part, tokens int }
 	var pieces []piece
 	for e, k := range d.keep {
@@ -343,7 +343,7 @@ func (d *draft) elide(enough, spared int) {
 				if i == spared && p.Kind == chat.Text {
 					continue
 				}
-				if t := d.h.partTokens(i, j); elidable(p) && !done && t > elideFloor {
+				if t := d.h.partTokens(i, j); clippable(p) && !done && t > clipFloor {
 					pieces = append(pieces, piece{i, j, t - d.trimmed[partAt{i, j}].saves})
 				}
 			}
@@ -356,19 +356,19 @@ func (d *draft) elide(enough, spared int) {
 		}
 		before := d.saved
 		text := partText(&d.h.Messages[p.message].Parts[p.part])
-		short, _ := clip.Middle(text, max(elideFloor, p.tokens-enough-elideSlack), d.h.Count)
-		d.trim(p.message, p.part, short, elidedLarge)
+		short, _ := clip.Middle(text, max(clipFloor, p.tokens-enough-clipSlack), d.h.Count)
+		d.trim(p.message, p.part, short, clippedLarge)
 		enough -= d.saved - before
 	}
 }
 
-// Reasons for which the middle of a text is elided.
+// Reasons for which the middle of a text is missing.
 const (
-	elidedLarge = "larger than the window: the middle is elided"
-	elidedReply = "a reply between what people wrote: the middle is elided"
+	clippedLarge = "larger than the window: the middle is elided"
+	clippedReply = "a reply between what people wrote: the middle is elided"
 )
 
-// relax restores texts that were elided for the given reason, as far as room
+// relax restores texts that were clipped for the given reason, as far as room
 // allows: the newest words of the user first, then the texts that lost most.
 func (d *draft) relax(room int, reason string) {
 	newest := d.h.newestWords()
@@ -395,11 +395,11 @@ func (d *draft) relax(room int, reason string) {
 			delete(d.trimmed, p)
 			continue
 		}
-		if room < 4*elideSlack {
+		if room < 4*clipSlack {
 			continue
 		}
 		now := d.h.partTokens(p.message, p.part) - d.trimmed[p].saves
-		longer, _ := clip.Middle(partText(part), now+room-2*elideSlack, d.h.Count)
+		longer, _ := clip.Middle(partText(part), now+room-2*clipSlack, d.h.Count)
 		before := d.saved
 		d.trim(p.message, p.part, longer, d.trimmed[p].reason)
 		room -= before - d.saved
@@ -407,15 +407,15 @@ func (d *draft) relax(room int, reason string) {
 }
 
 const (
-	// elideFloor is the least that is left of a text.
-	elideFloor = 16
-	// elideSlack compensates for the difference between the count of a whole
+	// clipFloor is the least that is left of a text.
+	clipFloor = 16
+	// clipSlack compensates for the difference between the count of a whole
 	// and of its parts.
-	elideSlack = 16
+	clipSlack = 16
 )
 
-// elidable reports whether a part's text can be shortened in place.
-func elidable(p *chat.Part) bool {
+// clippable reports whether a part's text can be shortened in place.
+func clippable(p *chat.Part) bool {
 	return p.Kind == chat.Text && !p.Text.Empty() && !p.Signed && !inserted(*p) ||
 		p.Kind == chat.Result && replaceable(p) &&
 			!slices.ContainsFunc(p.Parts, func(q chat.Part) bool { return q.Kind == chat.Catalog })

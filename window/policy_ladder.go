@@ -22,7 +22,7 @@ import (
 //     read, which are edited later; those of the newest exchanges aside, for what
 //     an agent has just read it is about to use;
 //  3. evict whole exchanges, oldest first; the first prompt and what is pinned
-//     stay, and with Options.Words what people wrote; where that is not enough, elide
+//     stay, and with Options.Words what people wrote; where that is not enough, clip
 //     the model's replies between people's words, oldest first, and mask the newest
 //     results too;
 //  4. fold what was evicted into a digest, or a model's summary.
@@ -78,7 +78,7 @@ func ladder(ctx context.Context, d *draft, s *settings) error {
 	} else {
 		if d.words != nil {
 			d.dropOldWords()
-			d.elideReplies(recent(recentReplies), s.Low-room)
+			d.trimReplies(recent(recentReplies), s.Low-room)
 		}
 		maskBefore(len(d.h.Cuts.Exchanges), true)
 		if d.tokens() <= s.Low && !slices.Contains(d.keep, false) {
@@ -144,9 +144,9 @@ func (d *draft) dropOldWords() {
 	}, "oldest")
 }
 
-// elideReplies elides the middles of the model's words before an exchange,
+// trimReplies clips the middles of the model's words before an exchange,
 // oldest first, until the target is reached.
-func (d *draft) elideReplies(before, target int) {
+func (d *draft) trimReplies(before, target int) {
 	for e := 0; e < min(before, len(d.keep)-1); e++ {
 		for i := d.h.Cuts.Exchanges[e].Start; d.keep[e] && i < d.h.Cuts.Exchanges[e].End; i++ {
 			for j := range d.h.Messages[i].Parts {
@@ -155,7 +155,7 @@ func (d *draft) elideReplies(before, target int) {
 				}
 				if d.h.reply(i, j) && d.h.partTokens(i, j) > replyRoom {
 					short, _ := clip.Middle(d.h.Messages[i].Parts[j].Text.String(), replyRoom, d.h.Count)
-					d.trim(i, j, short, elidedReply)
+					d.trim(i, j, short, clippedReply)
 				}
 			}
 		}

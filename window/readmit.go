@@ -48,7 +48,7 @@ func (d *draft) readmit(target int) {
 }
 
 // readmitLost is readmit for a draft that fills less than an eighth of the
-// target's room for messages. If that is not enough, it restores elided
+// target's room for messages. If that is not enough, it restores clipped
 // replies as far as there is room. Usual cuts end nearer to the target and
 // have one gap: small exchanges from before it do not come back.
 func (d *draft) readmitLost(target int) {
@@ -57,7 +57,7 @@ func (d *draft) readmitLost(target int) {
 		d.readmit(target)
 	}
 	if nearlyEmpty() {
-		d.relax(target-d.tokens(), elidedReply)
+		d.relax(target-d.tokens(), clippedReply)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // write makes the messages of a draft and its plan. The sizes in a draft are
-// sums of parts; write counts the result again, and elides a little more if
+// sums of parts; write counts the result again, and clips a little more if
 // that exceeds the budget.
 func (f *fitting) write(d *draft) (*View, error) {
 	if !d.changed() {
@@ -31,7 +31,7 @@ func (f *fitting) write(d *draft) (*View, error) {
 			return &View{view, f.plan(d, tokens)}, nil
 		}
 		before := d.tokens()
-		tight.Budget = min(tight.Budget, before) - over - elideSlack
+		tight.Budget = min(tight.Budget, before) - over - clipSlack
 		if err := fitWithin(d, &tight); err != nil || try == 8 || d.tokens() >= before {
 			return nil, d.cannotFit(tokens, f.settings.Budget)
 		}

@@ -8,10 +8,10 @@ import (
 // cacheControl is the member with which a part marks the end of what to cache.
 const cacheControl = "cache_control"
 
-// StripCacheMarks returns the raw message without the cache marks of its parts and of
+// WithoutCacheMarks returns the raw message without the cache marks of its parts and of
 // their content, and the last mark: the value of cache_control. Without marks it returns
 // raw itself, and nil.
-func StripCacheMarks(f Format, raw []byte) (bare, mark []byte, err error) {
+func WithoutCacheMarks(f Format, raw []byte) (bare, mark []byte, err error) {
 	e, err := open(f, raw)
 	if err != nil {
 		return nil, nil, err

@@ -29,7 +29,7 @@ func TestMarksAreTakenAndPut(t *testing.T) {
 			`{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"}]}`, ``, `-`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bare, mark, err := wire.StripCacheMarks(wire.Anthropic, []byte(c.raw))
+			bare, mark, err := wire.WithoutCacheMarks(wire.Anthropic, []byte(c.raw))
 			if err != nil || string(bare) != c.bare || string(mark) != c.mark {
 				t.Errorf("%s, %s, %v", bare, mark, err)
 			}
@@ -57,7 +57,7 @@ func TestThinkingIsTaken(t *testing.T) {
 			`{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"}]}`},
 		{"plain", `{"role":"assistant","content":"a"}`, `{"role":"assistant","content":"a"}`},
 	} {
-		if got, err := wire.StripThinking(wire.Anthropic, []byte(c.raw)); err != nil || string(got) != c.want {
+		if got, err := wire.WithoutThinking(wire.Anthropic, []byte(c.raw)); err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, %v", c.name, got, err)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// StripThinking returns the raw message without its thinking, if the protocol binds it to
+// WithoutThinking returns the raw message without its thinking, if the protocol binds it to
 // what comes before it. It returns raw itself if there is none, or if no valid message would be left.
-func StripThinking(f Format, raw []byte) ([]byte, error) {
+func WithoutThinking(f Format, raw []byte) ([]byte, error) {
 	if !f.Protocol().BindsThinking() {
 		return raw, nil
 	}

@@ -262,7 +262,7 @@ func shareName(k *composition.Share, room int) string {
 		name = "(no name)"
 	}
 	if k.Kind == composition.Memory {
-		return "  " + shorten(name, room-2, true)
+		return "  " + clipName(name, room-2, true)
 	}
 	count := fmt.Sprintf(" (%s)", term.Thousands(k.Count))
 	return "  " + term.Clip(name, room-2-len(count)) + count

@@ -189,7 +189,7 @@ func (r *usageScreen) key(i, room int) string {
 	}
 	key := keyOf(r.By, &r.Rows[i])
 	if r.By != usage.Conversation {
-		return shorten(key, room, r.By == usage.Project)
+		return clipName(key, room, r.By == usage.Project)
 	}
 	if i < len(r.titles) {
 		return titled(key, r.titles[i], room)
@@ -311,8 +311,8 @@ func widest(lines []string) (n int) {
 	return n
 }
 
-// shorten cuts a name to at most room columns: at its end, or of a path at its beginning.
-func shorten(name string, room int, path bool) string {
+// clipName cuts a name to at most room columns: at its end, or of a path at its beginning.
+func clipName(name string, room int, path bool) string {
 	if !path || term.Cells(name) <= room {
 		return term.Clip(name, max(1, room))
 	}

@@ -16,7 +16,7 @@ import (
 
 // withoutSecrets returns a JSON text without credentials for tool servers; the same slice
 // if it has none.
-func withoutSecrets(raw []byte) []byte { return secret.Strip(raw) }
+func withoutSecrets(raw []byte) []byte { return secret.Remove(raw) }
 
 // readBody parses the body of a call at a path, which may have at most wire.MaxParts parts.
 // It clips the model's name to clip.Name.

@@ -24,10 +24,10 @@ const (
 const stubMark = prompt.Note
 
 // wholeInHistory is the hint of Middle.
-const wholeInHistory = prompt.ElidedWhole
+const wholeInHistory = prompt.MiddleMissingWhole
 
-// elisionMark matches a marker.
-var elisionMark = regexp.MustCompile(`\n?` + regexp.QuoteMeta(stubMark) +
+// gapMark matches a marker.
+var gapMark = regexp.MustCompile(`\n?` + regexp.QuoteMeta(stubMark) +
 	`(\d{1,15}) (tokens|characters) of the middle are left out here[^\]\n]*\]\n?`)
 
 // marker returns the text that replaces a middle. The hint tells the model how to get the
@@ -41,19 +41,19 @@ func marker(n int, unit, hint string) string {
 			return r
 		}, hint)
 	}
-	return fmt.Sprintf(prompt.Elided, n, unit, hint)
+	return fmt.Sprintf(prompt.MiddleMissing, n, unit, hint)
 }
 
-// Elided reports whether a text contains a marker.
-func Elided(text string) bool { return findElision(text) != nil }
+// WithoutMiddle reports whether a text contains a marker.
+func WithoutMiddle(text string) bool { return findGap(text) != nil }
 
-// findElision returns the place of a marker. It runs the pattern only on texts that can
+// findGap returns the place of a marker. It runs the pattern only on texts that can
 // match.
-func findElision(text string) []int {
+func findGap(text string) []int {
 	if !strings.Contains(text, stubMark) {
 		return nil
 	}
-	return elisionMark.FindStringSubmatchIndex(text)
+	return gapMark.FindStringSubmatchIndex(text)
 }
 
 // Middle shortens a text to at most limit tokens. It keeps the head and the tail, cut
@@ -80,9 +80,9 @@ func MiddleHint(text string, limit int, count func(string) int, hint string) (sh
 	if total <= limit {
 		return text, 0
 	}
-	e := elision{head: text, tail: text, limit: limit, count: count}
+	e := gap{head: text, tail: text, limit: limit, count: count}
 	shown := total
-	if first, last, before, ok := parseElision(text, "tokens"); ok {
+	if first, last, before, ok := parseGap(text, "tokens"); ok {
 		e.head, e.tail, e.before, e.split = first, last, before, true
 		shown = count(first) + count(last)
 	}
@@ -99,10 +99,10 @@ func MiddleHint(text string, limit int, count func(string) int, hint string) (sh
 	return s, total - count(s)
 }
 
-// parseElision splits a text at its marker. missing is the number in the marker, converted
+// parseGap splits a text at its marker. missing is the number in the marker, converted
 // to the unit at four characters a token.
-func parseElision(text, unit string) (head, tail string, missing int, ok bool) {
-	at := findElision(text)
+func parseGap(text, unit string) (head, tail string, missing int, ok bool) {
+	at := findGap(text)
 	if at == nil {
 		return "", "", 0, false
 	}
@@ -117,9 +117,9 @@ func parseElision(text, unit string) (head, tail string, missing int, ok bool) {
 	return text[:at[0]], text[at[1]:], missing, true
 }
 
-// elision searches for the longest head and tail that fit. If split is false, head and
+// gap searches for the longest head and tail that fit. If split is false, head and
 // tail are the same text, and what is kept of them must not overlap.
-type elision struct {
+type gap struct {
 	head, tail string
 	split      bool
 	before     int // the number in an earlier marker
@@ -129,7 +129,7 @@ type elision struct {
 }
 
 // search finds the largest head and tail that fit with their marker.
-func (e *elision) search(total int) (short string, removed int, ok bool) {
+func (e *gap) search(total int) (short string, removed int, ok bool) {
 	room := len(e.head)
 	if e.split {
 		room += len(e.tail)
@@ -157,7 +157,7 @@ func (e *elision) search(total int) (short string, removed int, ok bool) {
 }
 
 // cut returns a head and a tail of about k bytes together.
-func (e *elision) cut(k int) (head, tail string) {
+func (e *gap) cut(k int) (head, tail string) {
 	h, t := k-k/2, k/2
 	if e.split {
 		// A short end leaves its share to the other one.
@@ -177,7 +177,7 @@ func (e *elision) cut(k int) (head, tail string) {
 }
 
 // join puts the marker for n missing tokens between head and tail.
-func (e *elision) join(head, tail string, n int) string {
+func (e *gap) join(head, tail string, n int) string {
 	return around(head, marker(n, "tokens", e.hint), tail)
 }
 
@@ -239,8 +239,8 @@ func lineStart(s string) int {
 // reports whether short differs from p.
 func Result(p *chat.Part, head, tail int) (short chat.Part, removed int, changed bool) {
 	short = *p
-	elide := func(text chat.String) chat.String {
-		s, n := elideChars(text.String(), head, tail)
+	clipped := func(text chat.String) chat.String {
+		s, n := clipChars(text.String(), head, tail)
 		if n == 0 {
 			return text
 		}
@@ -248,7 +248,7 @@ func Result(p *chat.Part, head, tail int) (short chat.Part, removed int, changed
 		return chat.Quote(s)
 	}
 	if p.Parts == nil {
-		short.Text = elide(p.Text)
+		short.Text = clipped(p.Text)
 		return short, removed, changed
 	}
 	short.Parts = slices.Clone(p.Parts)
@@ -256,7 +256,7 @@ func Result(p *chat.Part, head, tail int) (short chat.Part, removed int, changed
 		q := &short.Parts[i]
 		switch {
 		case q.Kind == chat.Text:
-			q.Text = elide(q.Text)
+			q.Text = clipped(q.Text)
 		case q.Media != nil:
 			*q, changed = chat.Part{Kind: chat.Text, Text: chat.Quote(Note(q))}, true
 		}
@@ -280,17 +280,17 @@ func Note(p *chat.Part) string {
 	return fmt.Sprintf(prompt.PartLeftOut, what)
 }
 
-// elideChars keeps the first head and the last tail characters of a longer text, with a
+// clipChars keeps the first head and the last tail characters of a longer text, with a
 // marker between them. It shortens a text that has a marker only if the text is more than
 // twice as long as head+tail; the result then has one marker with the sum. removed is the
 // number of characters that this call removed.
-func elideChars(text string, head, tail int) (short string, removed int) {
+func clipChars(text string, head, tail int) (short string, removed int) {
 	head, tail = max(head, 0), max(tail, 0)
 	if len(text) <= head+tail {
 		return text, 0
 	}
 	n := utf8.RuneCountInString(text)
-	first, last, before, again := parseElision(text, "characters")
+	first, last, before, again := parseGap(text, "characters")
 	if again {
 		f, l := utf8.RuneCountInString(first), utf8.RuneCountInString(last)
 		if n = f + l; n <= 2*(head+tail) {

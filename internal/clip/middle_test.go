@@ -27,7 +27,7 @@ func numbered(n int) string {
 func TestElideKeepsHeadAndTail(t *testing.T) {
 	text := numbered(1000)
 	short, removed := Middle(text, 100, countFields)
-	head, tail, missing, ok := parseElision(short, "tokens")
+	head, tail, missing, ok := parseGap(short, "tokens")
 	if !ok || countFields(short) > 100 || countFields(short) < 90 {
 		t.Fatalf("%d tokens: %s", countFields(short), short)
 	}
@@ -51,7 +51,7 @@ func TestElideAgainCountsOn(t *testing.T) {
 	text := numbered(1000)
 	once, first := Middle(text, 200, countFields)
 	twice, second := Middle(once, 60, countFields)
-	_, _, missing, ok := parseElision(twice, "tokens")
+	_, _, missing, ok := parseGap(twice, "tokens")
 	if !ok || missing != first+second || strings.Count(twice, stubMark) != 1 || countFields(twice) > 60 {
 		t.Errorf("%d + %d removed:\n%s", first, second, twice)
 	}
@@ -83,7 +83,7 @@ func TestElideProperties(t *testing.T) {
 		if again, n := Middle(short, limit, count); again != short || n != 0 {
 			t.Fatalf("second time: %q", again)
 		}
-		if head, tail, _, ok := parseElision(short, "tokens"); ok && (!strings.HasPrefix(text, head) ||
+		if head, tail, _, ok := parseGap(short, "tokens"); ok && (!strings.HasPrefix(text, head) ||
 			!strings.HasSuffix(text, tail)) {
 			t.Fatalf("head %q, tail %q", head, tail)
 		}
@@ -126,7 +126,7 @@ func TestElideOfOneLongWord(t *testing.T) {
 
 func TestElideHintStaysInTheMarker(t *testing.T) {
 	short, _ := MiddleHint(numbered(100), 50, countFields, "read [a]\nagain")
-	if _, _, _, ok := parseElision(short, "tokens"); !ok || !strings.Contains(short, "read [a  again]") {
+	if _, _, _, ok := parseGap(short, "tokens"); !ok || !strings.Contains(short, "read [a  again]") {
 		t.Error(short)
 	}
 }
@@ -152,7 +152,7 @@ func TestElideChars(t *testing.T) {
 		{name: "a marker in much more text", text: r("A", 300) + mark + r("Z", 3000), head: r("A", 200),
 			tail: r("Z", 200), removed: 2900},
 	} {
-		short, removed := elideChars(c.text, Head, Tail)
+		short, removed := clipChars(c.text, Head, Tail)
 		if c.keepsAsItWas {
 			if short != c.text || removed != 0 {
 				t.Errorf("%s: %d removed: %s", c.name, removed, short)
@@ -167,10 +167,10 @@ func TestElideChars(t *testing.T) {
 		if c.text != strings.ReplaceAll(c.text, mark, "") {
 			total += 50
 		}
-		if _, _, missing, _ := parseElision(short, "characters"); missing != total {
+		if _, _, missing, _ := parseGap(short, "characters"); missing != total {
 			t.Errorf("%s: marker says %d, want %d", c.name, missing, total)
 		}
-		if again, n := elideChars(short, Head, Tail); again != short || n != 0 {
+		if again, n := clipChars(short, Head, Tail); again != short || n != 0 {
 			t.Errorf("%s: cut twice: %s", c.name, again)
 		}
 	}
@@ -197,7 +197,7 @@ func TestPicturesInResultsBecomeNotes(t *testing.T) {
 		{Kind: chat.Catalog, Type: "tool_reference"},
 	}}
 	short, removed, changed := Result(&result, Head, Tail)
-	if removed != 100 || !changed || !short.IsError || !Elided(short.Parts[0].Text.String()) {
+	if removed != 100 || !changed || !short.IsError || !WithoutMiddle(short.Parts[0].Text.String()) {
 		t.Errorf("removed %d, changed %t: %+v", removed, changed, short)
 	}
 	if got := short.Parts[1].Text.String(); got != "[Oriel: image, image/png, 11 bytes left out]" {

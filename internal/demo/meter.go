@@ -43,7 +43,7 @@ func (m *Meter) Add(b *wire.Body) (token.Usage, error) {
 		}
 	}
 	for i := range b.Messages {
-		bare, _, err := wire.StripCacheMarks(b.Format, b.Messages[i].Raw)
+		bare, _, err := wire.WithoutCacheMarks(b.Format, b.Messages[i].Raw)
 		if err != nil {
 			return token.Usage{}, err
 		}

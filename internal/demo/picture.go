@@ -58,7 +58,7 @@ func (a *Agent) picture(got *wire.Body, total int) (p Picture) {
 
 // bare returns the bytes of a message without cache marks.
 func bare(raw []byte) string {
-	b, _, err := wire.StripCacheMarks(wire.Anthropic, raw)
+	b, _, err := wire.WithoutCacheMarks(wire.Anthropic, raw)
 	if err != nil {
 		return string(raw)
 	}

@@ -97,7 +97,7 @@ func (c *Conversation) Context(ctx context.Context, query string, o ContextOptio
 			return View{}, err
 		}
 	}
-	s.shorten(ctx)
+	s.fitDigest(ctx)
 	if !o.NoRecall {
 		c.remember(ctx, s, &o)
 	}

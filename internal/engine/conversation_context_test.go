@@ -43,7 +43,7 @@ func accepted(t fatal, v View, query string) {
 		if last.Role == chat.Assistant {
 			return // an answer to be continued: not every protocol has that
 		}
-	} else if end := last.Parts[len(last.Parts)-1].Text.String(); end != query && !clip.Elided(end) &&
+	} else if end := last.Parts[len(last.Parts)-1].Text.String(); end != query && !clip.WithoutMiddle(end) &&
 		!strings.HasPrefix(query, end) {
 		t.Fatalf("the messages end with %q", end)
 	}

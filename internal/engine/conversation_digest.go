@@ -180,8 +180,8 @@ func (f *folding) show() {
 // without returns Model and Rules as they may be extended: a model's summary that has a
 // sentence which no longer holds becomes a part of the digest, which leaves it out.
 func (f *folding) without(omit []string) (model, rules string) {
-	words := fold(f.Model)
-	if slices.ContainsFunc(omit, func(s string) bool { return strings.Contains(words, fold(s)) }) {
+	words := singleSpaced(f.Model)
+	if slices.ContainsFunc(omit, func(s string) bool { return strings.Contains(words, singleSpaced(s)) }) {
 		return "", strings.TrimSpace(f.Model + "\n\n" + f.Rules)
 	}
 	return f.Model, f.Rules

@@ -46,7 +46,7 @@ func (n *note) within(ctx context.Context, room int, count func(string) int) (te
 func unrepeated(text string, shown []items.Item) string {
 	folded := make([]string, len(shown))
 	for i := range shown {
-		folded[i] = fold(shown[i].Content)
+		folded[i] = singleSpaced(shown[i].Content)
 	}
 	var out []string
 	said, cut := false, false // cut: lines that followed the last of out were left out
@@ -81,7 +81,7 @@ func quotes(line, text string) bool {
 	within := func(line string) bool {
 		n := 0
 		for piece := range strings.SplitSeq(line, "…") {
-			piece = fold(piece)
+			piece = singleSpaced(piece)
 			if n += len(piece); !strings.Contains(text, piece) {
 				return false
 			}
@@ -92,5 +92,5 @@ func quotes(line, text string) bool {
 	return within(line) || within(words)
 }
 
-// fold returns a text with single spaces between its words.
-func fold(text string) string { return strings.Join(strings.Fields(text), " ") }
+// singleSpaced returns a text with single spaces between its words.
+func singleSpaced(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -63,7 +63,7 @@ func TestOversizedItemIsElidedInViewAndWholeInHistory(t *testing.T) {
 		t.Errorf("in view (-want +got)\n%s", diff)
 	}
 	items, _ := c.Items(t.Context(), 1)
-	if !clip.Elided(items[0].Content) || items[0].Tokens > 50 {
+	if !clip.WithoutMiddle(items[0].Content) || items[0].Tokens > 50 {
 		t.Errorf("shown as %d tokens: %q", items[0].Tokens, items[0].Content)
 	}
 	it, err := c.Item(t.Context(), 2)

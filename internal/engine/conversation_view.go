@@ -60,9 +60,9 @@ func (s *viewInput) compose() (*draft, error) {
 	return d, err
 }
 
-// shorten sets the digest that the view has room for beside the query and the newest item:
+// fitDigest sets the digest that the view has room for beside the query and the newest item:
 // a quarter of that room.
-func (s *viewInput) shorten(ctx context.Context) {
+func (s *viewInput) fitDigest(ctx context.Context) {
 	room := s.budget - s.count(items.AssembleText(nil, nil, s.query))
 	if n := len(s.items); n > 0 && s.asked < 0 {
 		room -= min(s.itemCost(&s.items[n-1]), max(0, room/2))

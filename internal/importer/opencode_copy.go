@@ -50,7 +50,7 @@ func copyDatabase(ctx context.Context, path string) (to string, done func(), err
 		}
 	}
 	if err == nil {
-		err = foldLog(ctx, to)
+		err = mergeLog(ctx, to)
 	}
 	if err != nil {
 		done()
@@ -136,8 +136,8 @@ func copyFile(ctx context.Context, from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// foldLog moves the log of a copied database into its file.
-func foldLog(ctx context.Context, path string) error {
+// mergeLog moves the log of a copied database into its file.
+func mergeLog(ctx context.Context, path string) error {
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
 		return nil
 	}

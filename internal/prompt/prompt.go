@@ -69,9 +69,9 @@ const (
 	StubLeftBefore = "it left before"
 	// PartLeftOut takes the kind of a part which is not text, its media type and its size.
 	PartLeftOut = Note + "%s left out]"
-	// Elided takes a number, its unit and a hint, such as ElidedWhole.
-	Elided      = Note + "%d %s of the middle are left out here%s]"
-	ElidedWhole = "the whole text is in the history"
+	// MiddleMissing takes a number, its unit and a hint, such as MiddleMissingWhole.
+	MiddleMissing      = Note + "%d %s of the middle are left out here%s]"
+	MiddleMissingWhole = "the whole text is in the history"
 	// Unchanged takes the tokens of the earlier result that a newer one points at.
 	Unchanged = Note +
 		"nothing changed since the earlier result, but its %d tokens are no longer shown, to fit the context window. Ask for a part of it.]"

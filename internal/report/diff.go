@@ -135,7 +135,7 @@ func withoutCacheMark(raw []byte) []byte {
 
 func messagePart(counter *token.Counter, format wire.Format, m *chat.Message, at int) bodyPart {
 	raw := m.Raw
-	if bare, _, err := wire.StripCacheMarks(format, raw); err == nil {
+	if bare, _, err := wire.WithoutCacheMarks(format, raw); err == nil {
 		raw = bare
 	}
 	return bodyPart{sum: timeline.HashOf(compacted(raw)), at: at, role: speaker(string(m.Role), m),

@@ -33,6 +33,6 @@ func BenchmarkStrip(b *testing.B) {
 	b.SetBytes(int64(len(raw)))
 	b.ReportAllocs()
 	for b.Loop() {
-		Strip(raw)
+		Remove(raw)
 	}
 }

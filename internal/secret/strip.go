@@ -9,7 +9,7 @@ import (
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
 
-// Strip returns a JSON text without its credentials, or the same slice if it has none.
+// Remove returns a JSON text without its credentials, or the same slice if it has none.
 // The value of a member with a credential's name ("authorization", "api_key", "token",
 // "headers", …) is replaced with "not kept" in a value of the same kind and shape; true,
 // false and null stay. URLs under names such as "server_url", and all URLs with a
@@ -17,16 +17,16 @@ import (
 // stays, without its examples and defaults.
 //
 // A text that is not JSON is replaced as a whole.
-func Strip(raw []byte) []byte { return strip(raw, false, nested) }
+func Remove(raw []byte) []byte { return remove(raw, false, nested) }
 
-// StripItem is Strip for an item of a conversation. Its texts, calls and results stay
+// RemoveFromItem is Strip for an item of a conversation. Its texts, calls and results stay
 // unchanged.
-func StripItem(raw []byte) []byte { return strip(raw, true, nested) }
+func RemoveFromItem(raw []byte) []byte { return remove(raw, true, nested) }
 
 // nested is how deeply JSON may be nested inside strings.
 const nested = 4
 
-func strip(raw []byte, item bool, nested int) []byte {
+func remove(raw []byte, item bool, nested int) []byte {
 	doc, err := rawjson.Parse(raw, rawjson.Limits{})
 	if err != nil {
 		return quoted(NotKept)
@@ -112,7 +112,7 @@ func (s *stripper) text(v rawjson.Value, name string, element bool) {
 	text := v.Str()
 	if trimmed := strings.TrimSpace(text); trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') && s.nested > 0 {
 		if _, err := rawjson.Parse([]byte(text), rawjson.Limits{}); err == nil {
-			if in := strip([]byte(text), s.item, s.nested-1); string(in) != text {
+			if in := remove([]byte(text), s.item, s.nested-1); string(in) != text {
 				s.replace(v, quoted(string(in)))
 			}
 			return

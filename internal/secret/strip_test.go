@@ -48,7 +48,7 @@ func TestStripTakesCredentialsOut(t *testing.T) {
 		`{"broken":"KEY"`,
 	} {
 		text = strings.ReplaceAll(text, "KEY", key)
-		got := Strip([]byte(text))
+		got := Remove([]byte(text))
 		if strings.Contains(string(got), key) || strings.Contains(string(got), "7391048261733") || !json.Valid(got) {
 			t.Errorf("%s:\n%s", text, got)
 		}
@@ -69,7 +69,7 @@ func TestStripKeepsTheRest(t *testing.T) {
 		if want == "" {
 			want = text
 		}
-		if got := Strip([]byte(text)); string(got) != want {
+		if got := Remove([]byte(text)); string(got) != want {
 			t.Errorf("%s\n%s, want\n%s", text, got, want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestStripKeepsTheRest(t *testing.T) {
 func TestStripItem(t *testing.T) {
 	text := `{"type":"mcp_call","server_label":"x","authorization":"KEY","server_url":"https://h.example/?key=KEY","arguments":"{\"token\":\"mine\"}","output":"token: mine","content":[{"token":"mine"}]}`
 	want := `{"type":"mcp_call","server_label":"x","authorization":"not kept","server_url":"https://h.example/not-kept","arguments":"{\"token\":\"mine\"}","output":"token: mine","content":[{"token":"mine"}]}`
-	if got := StripItem([]byte(text)); string(got) != want {
+	if got := RemoveFromItem([]byte(text)); string(got) != want {
 		t.Errorf("%s", got)
 	}
 }
@@ -128,7 +128,7 @@ func TestStripPropertyNoShapeHidesACredential(t *testing.T) {
 		text := around(rapid.IntRange(0, 3).Draw(t, "outside"), func() string {
 			return `{"q":1,` + spell(rapid.SampledFrom(names).Draw(t, "credential")) + `:` + leaf() + `}`
 		}, others)
-		got := Strip([]byte(text))
+		got := Remove([]byte(text))
 		if !json.Valid(got) {
 			t.Fatalf("not JSON: %s\nof %s", got, text)
 		}
@@ -168,11 +168,11 @@ func plain(v any) string {
 func FuzzStrip(f *testing.F) {
 	f.Add([]byte(`{"a":[{"token":{"type":"string"}}],"url":"https://u:p@h/x"}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		got := Strip(raw)
+		got := Remove(raw)
 		if json.Valid(raw) && !json.Valid(got) {
 			t.Fatalf("%s of %s", got, raw)
 		}
-		if again := Strip(got); string(again) != string(got) {
+		if again := Remove(got); string(again) != string(got) {
 			t.Fatalf("%s, again %s", got, again)
 		}
 	})

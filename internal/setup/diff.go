@@ -30,7 +30,7 @@ func diff(before, after string) string {
 	for i := len(a) - end; i < min(len(a), len(a)-end+context); i++ {
 		line("  ", a[i])
 	}
-	return strings.TrimSuffix(strings.TrimRight(strings.Join(fold(out), "\n"), "\n "), "\n+")
+	return strings.TrimSuffix(strings.TrimRight(strings.Join(collapse(out), "\n"), "\n "), "\n+")
 }
 
 type diffStep struct{ sign, text string }
@@ -74,8 +74,8 @@ func steps(a, b []string) (out []diffStep) {
 	return out
 }
 
-// fold leaves out unchanged lines far from a change.
-func fold(lines []string) []string {
+// collapse leaves out unchanged lines far from a change.
+func collapse(lines []string) []string {
 	changed := func(i int) bool {
 		return i >= 0 && i < len(lines) && (strings.HasPrefix(lines[i], "-") || strings.HasPrefix(lines[i], "+"))
 	}

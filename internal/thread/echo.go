@@ -121,13 +121,13 @@ func replaced(m *chat.Message) bool {
 	return bytes.Contains(m.Raw, []byte(chat.Mark)) && slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
 		switch p.Kind {
 		case chat.Text:
-			return clip.Elided(p.Text.String())
+			return clip.WithoutMiddle(p.Text.String())
 		case chat.Result:
 			text := p.Text.String()
 			for i := range p.Parts {
 				text += p.Parts[i].Text.String()
 			}
-			return strings.HasPrefix(text, chat.Mark+": ") || clip.Elided(text)
+			return strings.HasPrefix(text, chat.Mark+": ") || clip.WithoutMiddle(text)
 		}
 		return false
 	})

@@ -25,7 +25,7 @@ func (e *draft) unbind(first int) {
 		if err != nil {
 			continue
 		}
-		if bare, err := wire.StripThinking(e.Body.Format, raw); err == nil && len(bare) != len(raw) {
+		if bare, err := wire.WithoutThinking(e.Body.Format, raw); err == nil && len(bare) != len(raw) {
 			e.set(k, bare)
 		}
 	}

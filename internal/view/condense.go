@@ -156,7 +156,7 @@ func (e *draft) summarised() (s *plan.Summary, cost float64) {
 			}
 			raw, err := wire.ReplaceTexts(e.Body.Format, m.Raw, map[int]string{j: text})
 			if err == nil {
-				raw, _, err = wire.StripCacheMarks(e.Body.Format, raw)
+				raw, _, err = wire.WithoutCacheMarks(e.Body.Format, raw)
 			}
 			if err != nil {
 				return nil, 0

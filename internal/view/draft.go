@@ -138,7 +138,7 @@ func (e *draft) cut(ctx context.Context, low int, mode window.Mode) error {
 	for _, p := range v.Shown {
 		old := was[p.Index]
 		if p.Raw != nil {
-			bare, _, err := wire.StripCacheMarks(e.Body.Format, p.Raw)
+			bare, _, err := wire.WithoutCacheMarks(e.Body.Format, p.Raw)
 			if err != nil {
 				return err
 			}
@@ -358,7 +358,7 @@ func (e *draft) bare(k int) ([]byte, error) {
 	if raw := e.pieces[k].Raw; raw != nil {
 		return raw, nil
 	}
-	raw, _, err := wire.StripCacheMarks(e.Body.Format, e.Body.Messages[e.pieces[k].Index].Raw)
+	raw, _, err := wire.WithoutCacheMarks(e.Body.Format, e.Body.Messages[e.pieces[k].Index].Raw)
 	return raw, err
 }
 

@@ -62,7 +62,7 @@ func (s *request) remark(pieces []wire.Piece) (out []wire.Piece, changed bool, e
 			full = k - 1
 			continue
 		}
-		_, mark, err := wire.StripCacheMarks(s.Body.Format, s.Body.Messages[i].Raw)
+		_, mark, err := wire.WithoutCacheMarks(s.Body.Format, s.Body.Messages[i].Raw)
 		if err != nil {
 			return nil, false, err
 		}

@@ -126,7 +126,7 @@ func truncateResult(raw json.RawMessage) (map[string]any, error) {
 		case result.Parts[i].Kind == chat.Image:
 			got["images_replaced"] = got["images_replaced"].(int) + 1
 			got["placeholders"] = append(got["placeholders"].([]string), text)
-		case got["prefix"] == nil && clip.Elided(text) && !clip.Elided(result.Parts[i].Text.String()):
+		case got["prefix"] == nil && clip.WithoutMiddle(text) && !clip.WithoutMiddle(result.Parts[i].Text.String()):
 			got["prefix"], got["suffix"] = edge(text[:clip.Head]), edge(text[len(text)-clip.Tail:])
 		}
 	}

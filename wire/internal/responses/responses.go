@@ -114,7 +114,7 @@ func bare(m *chat.Message) []byte {
 	if plainItems[m.Type] {
 		return m.Raw
 	}
-	return secret.StripItem(m.Raw)
+	return secret.RemoveFromItem(m.Raw)
 }
 
 // plainItems are the kinds of items that name no server.
