@@ -3,7 +3,7 @@ package chat
 import (
 	"hash/maphash"
 
-	"github.com/oriel-context/oriel/internal/rawjson/tally"
+	"github.com/oriel-context/oriel/internal/rawjson/passes"
 )
 
 var seed = maphash.MakeSeed()
@@ -11,7 +11,7 @@ var seed = maphash.MakeSeed()
 // Sum returns a fast hash of raw by which this process recognises bytes that
 // it has seen. It is never 0, and differs between processes.
 func Sum(raw []byte) uint64 {
-	tally.Add(tally.Sums, len(raw))
+	passes.Add(passes.Sums, len(raw))
 	return max(1, maphash.Bytes(seed, raw))
 }
 

@@ -127,8 +127,8 @@ func isEnglish(turns [][]string) bool {
 // mostSubjects is how many subjects a digest names.
 const mostSubjects = 6
 
-// tally counts in how many turns something occurs.
-type tally struct {
+// occurrence counts in how many turns something occurs.
+type occurrence struct {
 	text  string
 	turns int
 	last  int
@@ -142,12 +142,12 @@ func subjects(turns [][]string, people, before []string) []string {
 	if !isEnglish(turns) {
 		return before
 	}
-	counts := map[string]*tally{}
-	var order []*tally
+	counts := map[string]*occurrence{}
+	var order []*occurrence
 	see := func(key, text string, begins bool, turn int) {
 		n := counts[key]
 		if n == nil {
-			n = &tally{text: text, last: -1}
+			n = &occurrence{text: text, last: -1}
 			counts[key] = n
 			order = append(order, n)
 		}
@@ -204,8 +204,8 @@ func subjects(turns [][]string, people, before []string) []string {
 		}
 	}
 	least := 2 + len(turns)/30
-	order = slices.DeleteFunc(order, func(n *tally) bool { return n.turns < least })
-	slices.SortStableFunc(order, func(a, b *tally) int { return cmp.Compare(b.turns, a.turns) })
+	order = slices.DeleteFunc(order, func(n *occurrence) bool { return n.turns < least })
+	slices.SortStableFunc(order, func(a, b *occurrence) int { return cmp.Compare(b.turns, a.turns) })
 	var out []string
 	for _, n := range order {
 		covered := slices.ContainsFunc(out, func(s string) bool { return haveCommon(s, n.text) })
@@ -265,12 +265,12 @@ func names(turns [][]string, people, before, without []string) []string {
 	if !isEnglish(turns) {
 		return before
 	}
-	counts := map[string]*tally{}
-	var order []*tally
+	counts := map[string]*occurrence{}
+	var order []*occurrence
 	see := func(name string, turn int) {
 		n := counts[name]
 		if n == nil {
-			n = &tally{text: name, last: -1}
+			n = &occurrence{text: name, last: -1}
 			counts[name] = n
 			order = append(order, n)
 		}
@@ -291,7 +291,7 @@ func names(turns [][]string, people, before, without []string) []string {
 		}
 	}
 	slices.SortStableFunc(order,
-		func(a, b *tally) int { return cmp.Or(cmp.Compare(b.turns, a.turns), cmp.Compare(b.last, a.last)) })
+		func(a, b *occurrence) int { return cmp.Or(cmp.Compare(b.turns, a.turns), cmp.Compare(b.last, a.last)) })
 	var out []string
 	for _, n := range order {
 		if utf8.RuneCountInString(n.text) < 3 || weekday.MatchString(n.text) {

@@ -85,8 +85,8 @@ type assembler struct {
 	texts map[string]bool
 }
 
-// take records that an item is selected.
-func (a *assembler) take(it *Item) {
+// choose records that an item is selected.
+func (a *assembler) choose(it *Item) {
 	if it.ID != 0 {
 		a.ids[it.ID] = true
 	} else {
@@ -107,7 +107,7 @@ func (a *assembler) takeRecent(recent []Item, room int) int {
 		}
 		room -= n
 		a.recent = recent[i:]
-		a.take(&recent[i])
+		a.choose(&recent[i])
 	}
 	return room
 }
@@ -123,7 +123,7 @@ func (a *assembler) takeRelevant(relevant []Item, room int) int {
 		if n <= room && !a.shows(&relevant[i]) {
 			room -= n
 			a.relevant = append(a.relevant, relevant[i])
-			a.take(&relevant[i])
+			a.choose(&relevant[i])
 		}
 	}
 	return room
@@ -149,7 +149,7 @@ func (a *assembler) trimNewest(it Item, room int) int {
 	}
 	it.Tokens = a.count(it.Content)
 	a.recent = []Item{it}
-	a.take(&it)
+	a.choose(&it)
 	return room - a.cost(RecentEntry(&it))
 }
 

@@ -54,9 +54,9 @@ func (s *Scope) measure(sc *scores, f *factors) {
 // taken is the score that a short passage gets from its neighbours.
 type taken struct{ words, meaning, present float32 }
 
-// take sums the scores of a message's neighbours, in the order of
+// neighbours sums the scores of a message's neighbours, in the order of
 // Weights.Lexical.
-func (s *Scope) take(msg *message, top []heights, f *factors) (t taken) {
+func (s *Scope) neighbours(msg *message, top []heights, f *factors) (t taken) {
 	if j := msg.prev; j >= 0 {
 		if k := s.messages[j].prev; k >= 0 {
 			t = taken{f.lexical[0] * top[k].words, f.dense[0] * top[k].meaning, f.lexical[0]}
@@ -88,7 +88,7 @@ func (s *Scope) sum(sc *scores, f *factors) {
 	low, high := float32(-lowest), float32(lowest)
 	for m := range s.messages {
 		msg := &s.messages[m]
-		near := s.take(msg, top, f)
+		near := s.neighbours(msg, top, f)
 		speaker := s.speaker(msg)
 		for i := msg.first; i < msg.first+msg.count; i++ {
 			if flags[i]&flagRemoved != 0 {

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/oriel-context/oriel/internal/rawjson/tally"
+	"github.com/oriel-context/oriel/internal/rawjson/passes"
 )
 
 // Hash is the first half of a SHA-256.
@@ -36,7 +36,7 @@ func (h *Hash) UnmarshalText(text []byte) (err error) {
 
 // HashOf returns the hash of data.
 func HashOf(data []byte) Hash {
-	tally.Add(tally.SHA256, len(data))
+	passes.Add(passes.SHA256, len(data))
 	sum := sha256.Sum256(data)
 	return Hash(sum[:16])
 }

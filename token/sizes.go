@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/oriel-context/oriel/chat"
-	"github.com/oriel-context/oriel/internal/rawjson/tally"
+	"github.com/oriel-context/oriel/internal/rawjson/passes"
 )
 
 // Sizes holds the sizes of a request's system prompt, tools and messages, by which
@@ -32,7 +32,7 @@ func (c *Counter) Tokens(s Size) int {
 
 // Sizes returns the sizes of everything that a request sends.
 func (c *Counter) Sizes(r *chat.Request) Sizes {
-	tally.Add(tally.Counts, 1)
+	passes.Add(passes.Counts, 1)
 	s := &c.model.structure
 	z := Sizes{frame: raw{fixed: s.Request}, Messages: make([]Size, len(r.Messages))}
 	for i := range r.System {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/number"
-	nearest "github.com/oriel-context/oriel/internal/settings/near"
+	nearest "github.com/oriel-context/oriel/internal/settings/suggest"
 )
 
 // ProfileTable holds the built-in profiles and a caller's own (SPEC B4). A nil

@@ -3,7 +3,7 @@ package wire
 import (
 	"fmt"
 
-	"github.com/oriel-context/oriel/internal/rawjson/tally"
+	"github.com/oriel-context/oriel/internal/rawjson/passes"
 )
 
 // Piece is one message of a view: a message of the body, or a new one.
@@ -56,7 +56,7 @@ func (b *Body) Write(view []Piece) ([]byte, error) {
 			size += b.at[p.Index].end - b.at[p.Index].start + 8
 		}
 	}
-	tally.Add(tally.Bodies, size)
+	passes.Add(passes.Bodies, size)
 	out := make([]byte, 0, size)
 	out = append(out, b.data[:b.list.start]...)
 	if b.data[b.list.start] == '"' {

@@ -18,7 +18,7 @@ import (
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/serve"
 	"github.com/oriel-context/oriel/internal/settings"
-	"github.com/oriel-context/oriel/internal/settings/near"
+	"github.com/oriel-context/oriel/internal/settings/suggest"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
@@ -433,7 +433,7 @@ const sinceHelp = "`when`: today, yesterday, 12h, 7d, 2w, 2026-11-01, 2026-11 or
 
 // nearNames returns at most three names that name may have meant, quoted.
 func nearNames(name string, names []string) []string {
-	found := near.Names(name, names)
+	found := suggest.Names(name, names)
 	var out []string
 	for _, n := range found[:min(3, len(found))] {
 		out = append(out, fmt.Sprintf("%q", term.OneLine(n, 60)))

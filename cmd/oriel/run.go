@@ -224,7 +224,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 		live.Warn(loaded)
 	}
 	var trouble bytes.Buffer // printed again at the end, because a program that draws would erase it
-	var t tally
+	var t runCounts
 	data := &history{dir: loaded.Data, url: loaded.Store, given: true}
 	o.Events, o.OnEvent, o.ErrOut = loaded.Events, t.event, &trouble
 	o.Settings = func() *settings.Loaded { return loaded }

@@ -14,8 +14,8 @@ import (
 	"github.com/oriel-context/oriel/token"
 )
 
-// tally counts what happens during a run. It is safe for concurrent use.
-type tally struct {
+// runCounts counts what happens during a run. It is safe for concurrent use.
+type runCounts struct {
 	mu     sync.Mutex // protects what follows
 	calls  []oriel.Event
 	counts map[string]int
@@ -27,7 +27,7 @@ type tally struct {
 }
 
 // event counts an event.
-func (t *tally) event(e oriel.Event) {
+func (t *runCounts) event(e oriel.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.counts == nil {

@@ -61,7 +61,7 @@ func (s *summary) requests(c proxy.Counters) {
 }
 
 // add adds what the engine reported; r is nil if there is none.
-func (s *summary) add(t *tally, r *call.Counters, models *token.Models, recorded map[string]usage.Price) {
+func (s *summary) add(t *runCounts, r *call.Counters, models *token.Models, recorded map[string]usage.Price) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.bill = makeBill(t.calls, models, recorded)

@@ -14,7 +14,7 @@ type scratch struct {
 // the recent results are of that table.
 type scratchPool struct{ sync.Pool }
 
-func (p *scratchPool) take() *scratch {
+func (p *scratchPool) get() *scratch {
 	if s, ok := p.Get().(*scratch); ok {
 		return s
 	}
@@ -33,7 +33,7 @@ func (e *Encoding) count(b []byte) int {
 				n++
 			} else {
 				if s == nil {
-					s = e.pool.take()
+					s = e.pool.get()
 				}
 				n += len(s.merge(e.table, b[i:end]))
 			}
@@ -41,7 +41,7 @@ func (e *Encoding) count(b []byte) int {
 			n++
 		} else {
 			if s == nil {
-				s = e.pool.take()
+				s = e.pool.get()
 			}
 			n += s.countWord(e.table, w, b[i:end])
 		}

@@ -19,7 +19,7 @@ func (e *Encoding) appendIDs(dst []uint32, text string) []uint32 {
 			dst = append(dst, id)
 		} else {
 			if s == nil {
-				s = e.pool.take()
+				s = e.pool.get()
 			}
 			dst = append(dst, s.merge(e.table, b[i:end])...)
 		}

@@ -80,9 +80,9 @@ func (a *asked) add(c askedCall) {
 	}
 }
 
-// take returns the conversation of the oldest call that is not yet answered, and removes the
+// oldest returns the conversation of the oldest call that is not yet answered, and removes the
 // call. If there is none, more is closed when another comes.
-func (a *asked) take(tenant, tool, arguments string) (conversation string, more <-chan struct{}) {
+func (a *asked) oldest(tenant, tool, arguments string) (conversation string, more <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range a.calls {
@@ -138,7 +138,7 @@ func (r *Engine) ToolCaller(ctx context.Context, tenant, tool string,
 	end := time.NewTimer(askedWait)
 	defer end.Stop()
 	for conversation == "" && form != "" {
-		found, more := a.take(tenant, tool, form)
+		found, more := a.oldest(tenant, tool, form)
 		if conversation, sure = found, found != ""; sure {
 			break
 		}

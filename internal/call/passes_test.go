@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/rawjson/tally"
+	"github.com/oriel-context/oriel/internal/rawjson/passes"
 )
 
 // countsPasses is set in the processes that count passes.
@@ -19,7 +19,7 @@ const countsPasses = "ORIEL_TEST_COUNTS_PASSES"
 
 func init() {
 	if os.Getenv(countsPasses) != "" {
-		tally.Start()
+		passes.Start()
 	}
 }
 
@@ -82,7 +82,7 @@ func newWorker(t *testing.T, profile string, header ...string) *worker {
 
 // call sends everything with something new, and returns the passes over its bytes as
 // multiples of the body.
-func (k *worker) call() (of [tally.Kinds]float64, resp *http.Response) {
+func (k *worker) call() (of [passes.Kinds]float64, resp *http.Response) {
 	k.t.Helper()
 	k.list = append(k.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, words(1000+k.calls))))
 	list, err := json.Marshal(k.list)
@@ -92,26 +92,26 @@ func (k *worker) call() (of [tally.Kinds]float64, resp *http.Response) {
 		k.prompt, k.tools, list)
 	k.size = len(body)
 	k.calls++
-	tally.Take()
+	passes.Take()
 	resp, answer := k.send("/v1/messages", body, k.header...)
 	if resp.StatusCode != http.StatusOK {
 		k.t.Fatalf("%d %s", resp.StatusCode, answer)
 	}
 	k.settle(k.calls)
 	k.list = append(k.list, json.RawMessage(`{"role":"assistant","content":[{"type":"text","text":"Noted."}]}`))
-	for i, n := range tally.Take() {
+	for i, n := range passes.Take() {
 		of[i] = float64(n) / float64(len(body))
 	}
-	of[tally.Counts] *= float64(len(body))
+	of[passes.Counts] *= float64(len(body))
 	return of, resp
 }
 
-func (k *worker) within(what string, of, most [tally.Kinds]float64) {
+func (k *worker) within(what string, of, most [passes.Kinds]float64) {
 	k.t.Helper()
 	k.t.Logf("%s: a body of %d bytes; JSON %.2f, sums %.2f, SHA-256 %.2f, %.0f counts, bodies %.2f, compressed %.3f",
 		what, k.size,
-		of[tally.JSON], of[tally.Sums], of[tally.SHA256], of[tally.Counts], of[tally.Bodies], of[tally.Compressed])
-	if of[tally.JSON] < 1 {
+		of[passes.JSON], of[passes.Sums], of[passes.SHA256], of[passes.Counts], of[passes.Bodies], of[passes.Compressed])
+	if of[passes.JSON] < 1 {
 		k.t.Errorf("%s: nothing was counted", what)
 	}
 	for i, n := range of {
@@ -127,8 +127,8 @@ func TestPassesOfACallWithinItsBudget(t *testing.T) {
 	if !inOwnProcess(t) {
 		return
 	}
-	most := [tally.Kinds]float64{tally.JSON: 1.1, tally.Sums: 1.1, tally.SHA256: 1.1, tally.Counts: 1, tally.Bodies: 0,
-		tally.Compressed: 0.02}
+	most := [passes.Kinds]float64{passes.JSON: 1.1, passes.Sums: 1.1, passes.SHA256: 1.1, passes.Counts: 1, passes.Bodies: 0,
+		passes.Compressed: 0.02}
 	for _, profile := range []string{"off", "full"} {
 		k := newWorker(t, profile)
 		k.call()
@@ -152,9 +152,9 @@ func TestPassesOfACallThatCuts(t *testing.T) {
 	if resp.Header.Get("X-Oriel-Plan") == "" {
 		t.Fatal("the call was not cut")
 	}
-	k.within("cuts", of, [tally.Kinds]float64{tally.JSON: 1.1, tally.Sums: 1.1, tally.SHA256: 1.1, tally.Counts: 1,
-		tally.Bodies: 0.3, tally.Compressed: 0.1})
+	k.within("cuts", of, [passes.Kinds]float64{passes.JSON: 1.1, passes.Sums: 1.1, passes.SHA256: 1.1, passes.Counts: 1,
+		passes.Bodies: 0.3, passes.Compressed: 0.1})
 	of, _ = k.call()
-	k.within("below a cut", of, [tally.Kinds]float64{tally.JSON: 1.1, tally.Sums: 1.1, tally.SHA256: 1.1,
-		tally.Counts: 1, tally.Bodies: 0.3, tally.Compressed: 0.02})
+	k.within("below a cut", of, [passes.Kinds]float64{passes.JSON: 1.1, passes.Sums: 1.1, passes.SHA256: 1.1,
+		passes.Counts: 1, passes.Bodies: 0.3, passes.Compressed: 0.02})
 }

@@ -190,7 +190,7 @@ func (c *Conversation) Add(ctx context.Context, it items.Item) (id int64, evicte
 				return err
 			}
 		}
-		out, err := p.take(it)
+		out, err := p.push(it)
 		if err != nil {
 			return c.fail(op, err, "")
 		}

@@ -49,7 +49,7 @@ func (p *loaded) catchUp(ctx context.Context, pins map[int64]bool) error {
 			continue
 		}
 		r.Flags = starred(r.Flags, pins[r.ID])
-		out, err := p.take(r.Item)
+		out, err := p.push(r.Item)
 		if err != nil {
 			return err
 		}

@@ -128,8 +128,8 @@ func (p *loaded) emptyWindow(maxTokens, maxItems int) *items.Window {
 	return w
 }
 
-// take adds the next item to the window and returns what left for it.
-func (p *loaded) take(it items.Item) (out []items.Item, err error) {
+// push adds the next item to the window and returns what left for it.
+func (p *loaded) push(it items.Item) (out []items.Item, err error) {
 	p.tracker.Observe(it.Whole())
 	if it.Embedding == nil && p.policy == string(items.ByRelevance) {
 		p.engine.meanings.get(it.Whole())

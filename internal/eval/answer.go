@@ -218,7 +218,7 @@ func (run *answering) conversation(ctx context.Context, c *Conversation, questio
 		return nil
 	}
 	s := newSubject(c, run.o)
-	if err := s.hear(ctx, len(c.Messages), run.work); err != nil {
+	if err := s.addUntil(ctx, len(c.Messages), run.work); err != nil {
 		return err
 	}
 	all := (&answer{ranking: s.scope.Newest(), options: recall.RecallOptions{Floor: -1, Top: -1, Directives: -1}}).pack(

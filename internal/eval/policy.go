@@ -64,8 +64,8 @@ func newSubject(c *Conversation, o *Options) *subject {
 // message returns the message of a block.
 func (s *subject) message(block string) *recall.Message { return &s.messages[s.at[block]] }
 
-// hear adds messages to the scopes until they contain n.
-func (s *subject) hear(ctx context.Context, n int, w *work) error {
+// addUntil adds messages to the scopes until they contain n.
+func (s *subject) addUntil(ctx context.Context, n int, w *work) error {
 	if n <= s.said {
 		return nil
 	}

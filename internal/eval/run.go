@@ -100,7 +100,7 @@ func (w *work) add(n int) {
 func runConversation(ctx context.Context, c *Conversation, o *Options, r *Report, w *work) error {
 	subject := newSubject(c, o)
 	for _, q := range c.asked() {
-		if err := subject.hear(ctx, q.Said, w); err != nil {
+		if err := subject.addUntil(ctx, q.Said, w); err != nil {
 			return err
 		}
 		for _, policy := range o.Policies {

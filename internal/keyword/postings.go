@@ -99,8 +99,8 @@ type blocks struct {
 	next  uint32 // address of the first free word
 }
 
-// take returns the address of a new block for size postings.
-func (b *blocks) take(size uint32) uint32 {
+// alloc returns the address of a new block for size postings.
+func (b *blocks) alloc(size uint32) uint32 {
 	size++
 	at := b.next
 	if at>>pageBits != (at+size-1)>>pageBits { // a block lies in one page
@@ -132,7 +132,7 @@ func (b *blocks) push(e *entry, p posting) {
 	if e.n > 0 {
 		s := e.n + 1 // the blocks hold s-2
 		if size := blockAt(s); s&(size-1) == 0 {
-			at := b.take(size)
+			at := b.alloc(size)
 			if e.n == 1 {
 				e.head = at
 			} else {

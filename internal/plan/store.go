@@ -129,8 +129,8 @@ func recordsOf(ctx context.Context, n timeline.Notes, kind, key string) ([]timel
 	return records, err
 }
 
-// take sets what a record says about a plan.
-func (s *Stored) take(r *timeline.Record) {
+// set sets what a record says about a plan.
+func (s *Stored) set(r *timeline.Record) {
 	s.At, s.Time, s.Data, s.Contents = r.At, r.Time, r.Data, r.Contents
 }
 
@@ -185,7 +185,7 @@ func List(ctx context.Context, n timeline.Notes, known func(id string) bool) ([]
 			all[i].ID = "" // somebody has just deleted it
 			continue
 		}
-		all[i].take(&records[0])
+		all[i].set(&records[0])
 	}
 	return slices.DeleteFunc(all, func(p Stored) bool { return p.ID == "" }), nil
 }
@@ -198,7 +198,7 @@ func listed(records []timeline.Record) []Stored {
 	}
 	all := list(keys)
 	for i := range all {
-		all[i].take(&records[i])
+		all[i].set(&records[i])
 	}
 	return slices.DeleteFunc(all, func(p Stored) bool { return p.ID == "" })
 }
@@ -210,7 +210,7 @@ func OfItems(ctx context.Context, n timeline.Notes, name string) (p Stored, ok b
 		return p, false, err
 	}
 	p.Number, p.ID = parseKey(name)
-	p.take(&records[0])
+	p.set(&records[0])
 	return p, true, nil
 }
 

@@ -111,7 +111,7 @@ func WaitForLeaveForTest(s *Server, d time.Duration) { s.transport.ExpectContinu
 type Rates struct{ rates }
 
 func (r *Rates) Take(tenant string, perMinute int, now time.Time) (time.Duration, bool) {
-	return r.take(tenant, perMinute, now)
+	return r.count(tenant, perMinute, now)
 }
 
 // MaxSignIns is the limit of sign-ins a minute with one token.

@@ -32,9 +32,9 @@ type rate struct {
 // a minute: they may make all calls of a minute again.
 const maxRates = 10000
 
-// take counts a call of a tenant. If there is none left, it returns after which time there
+// count counts a call of a tenant. If there is none left, it returns after which time there
 // is one again.
-func (r *rates) take(tenant string, perMinute int, now time.Time) (wait time.Duration, ok bool) {
+func (r *rates) count(tenant string, perMinute int, now time.Time) (wait time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.tenants[tenant]
@@ -134,7 +134,7 @@ func (s *Server) overLimit(cur *routing, tenant, call string, now time.Time) (*r
 	if limit <= 0 {
 		return nil, 0
 	}
-	wait, ok := s.rates.take(tenant, limit, now)
+	wait, ok := s.rates.count(tenant, limit, now)
 	if ok {
 		return nil, 0
 	}

@@ -255,7 +255,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) *refusal {
 		return nil
 	}
 	parent := timeline.HashToken(order.Token)
-	if wait, ok := s.signIns.take(string(parent[:]), maxSignIns, s.now()); !ok {
+	if wait, ok := s.signIns.count(string(parent[:]), maxSignIns, s.now()); !ok {
 		return &refusal{http.StatusTooManyRequests, "too_many_sign_ins", fmt.Sprintf(
 			"too many browsers have signed in with this token during the last minute: try again in %d s",
 			retryAfter(w.Header(), wait))}

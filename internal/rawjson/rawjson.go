@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/oriel-context/oriel/internal/rawjson/tally"
+	"github.com/oriel-context/oriel/internal/rawjson/passes"
 )
 
 // Defaults of the zero [Limits].
@@ -110,7 +110,7 @@ func (d *Doc) reset(data []byte, lim Limits, k *kernel) *Error {
 		return &Error{lim.Bytes, "text of " + strconv.Itoa(len(data)) +
 			" bytes is over the limit of " + strconv.Itoa(lim.Bytes)}
 	}
-	tally.Add(tally.JSON, len(data))
+	passes.Add(passes.JSON, len(data))
 	d.data, d.tape = data, d.tape[:0]
 	if k != nil && d.parseIndexed(lim, k) {
 		return nil

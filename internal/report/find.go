@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/clip"
-	"github.com/oriel-context/oriel/internal/settings/near"
+	"github.com/oriel-context/oriel/internal/settings/suggest"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -127,7 +127,7 @@ func Find(ctx context.Context, s timeline.Store, tenant, name string) (timeline.
 	case len(found) == 0 && isRow && row > 1:
 		missing.Rows = len(all)
 	case len(found) == 0 && name != "":
-		missing.Near = near.Names(name, names)
+		missing.Near = suggest.Names(name, names)
 	}
 	missing.Near = missing.Near[:min(3, len(missing.Near))]
 	return c, missing

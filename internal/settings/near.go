@@ -6,7 +6,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/oriel-context/oriel/internal/settings/near"
+	"github.com/oriel-context/oriel/internal/settings/suggest"
 )
 
 // unknownKey is the error for a key that does not exist.
@@ -52,9 +52,9 @@ func nearest(key toml.Key) string {
 		return closest(full, same)
 	}
 	best := closest(full, names)
-	if near.Distance(full, best) > 2 {
+	if suggest.Distance(full, best) > 2 {
 		for _, f := range fields() {
-			if near.Distance(last, f.last()) <= len(f.last())/4 {
+			if suggest.Distance(last, f.last()) <= len(f.last())/4 {
 				return f.key
 			}
 		}
@@ -71,11 +71,11 @@ func NearVariable(name string) string {
 	}
 	best := names[0]
 	for _, n := range names {
-		if near.Distance(name, n) < near.Distance(name, best) {
+		if suggest.Distance(name, n) < suggest.Distance(name, best) {
 			best = n
 		}
 	}
-	if n := near.Distance(name, best); n == 0 || n > 4 {
+	if n := suggest.Distance(name, best); n == 0 || n > 4 {
 		return ""
 	}
 	return best
@@ -85,7 +85,7 @@ func NearVariable(name string) string {
 func closest(name string, names []string) string {
 	best := names[0]
 	for _, n := range names[1:] {
-		if near.Distance(strings.ToLower(name), n) < near.Distance(strings.ToLower(name), best) {
+		if suggest.Distance(strings.ToLower(name), n) < suggest.Distance(strings.ToLower(name), best) {
 			best = n
 		}
 	}

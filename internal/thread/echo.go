@@ -9,16 +9,16 @@ import (
 	"github.com/oriel-context/oriel/internal/clip"
 )
 
-// hear looks for the call whose reply a request continues from although its
+// byChangedReply looks for the call whose reply a request continues from although its
 // client has changed the reply: truncated, annotated or wrapped it, or kept
 // only its tool calls. No other conversation has them. It returns how far the
 // request is known.
-func (t *tenant) hear(n *namespace, r *Request, p place) place {
-	r.heard = nil
+func (t *tenant) byChangedReply(n *namespace, r *Request, p place) place {
+	r.changedReply = nil
 	for r.Hints.Session == "" && p.depth > 0 && p.depth < len(r.Messages) && !p.answered() {
 		e, b := t.unheard(n, r, p)
 		if b != nil || e.reply == nil {
-			r.heard = b
+			r.changedReply = b
 			return p
 		}
 		t.mu.Unlock()

@@ -68,7 +68,7 @@ func (t *tenant) load(f *fetching, key fetchKey, ask *Request, whole bool) {
 	for _, s := range found {
 		f.read[s.name] = s.read
 		t.mu.Lock()
-		t.take(s)
+		t.insert(s)
 		t.mu.Unlock()
 	}
 	t.mu.Lock()

@@ -43,8 +43,8 @@ func (t *tenant) nearest(n *namespace, r *Request, p place) (best *branch) {
 	if p.depth == 0 {
 		return nil
 	}
-	if r.heard != nil && r.heard.asked == p {
-		return r.heard
+	if r.changedReply != nil && r.changedReply.asked == p {
+		return r.changedReply
 	}
 	choose := func(b *branch) bool {
 		t.work++
@@ -89,7 +89,7 @@ func goesOn(r *Request, b *branch, p place) bool {
 	switch {
 	case p != b.asked || p.depth == len(r.Messages):
 		return false
-	case r.heard == b:
+	case r.changedReply == b:
 		return true
 	case p.shared():
 		return false

@@ -265,7 +265,7 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 	n := t.namespace(r.Hints.space())
 	n.pins++
 	defer t.unpin(n)
-	p := t.hear(n, r, t.await(ctx, n, r))
+	p := t.byChangedReply(n, r, t.await(ctx, n, r))
 	heard := p.depth
 	var read map[string]*timeline.Snapshot
 	if !r.Offline && !t.knows(n, r, p) {
@@ -273,7 +273,7 @@ func (t *tenant) locate(ctx context.Context, r *Request) (*Thread, error) {
 		if read, err = t.fetch(ctx, n, r); err != nil {
 			return nil, err
 		}
-		p = t.hear(n, r, t.walk(n, r))
+		p = t.byChangedReply(n, r, t.walk(n, r))
 	}
 	p = t.adopt(n, r, p)
 	th := t.find(n, r, p)

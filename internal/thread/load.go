@@ -66,8 +66,8 @@ type storedPath struct {
 	items  bool                    // it ends with an item
 }
 
-// take adds a conversation that was read, unless it is in memory.
-func (t *tenant) take(s *storedConversation) {
+// insert adds a conversation that was read, unless it is in memory.
+func (t *tenant) insert(s *storedConversation) {
 	k := t.conversations[s.name]
 	if k != nil && (!k.assumed || k.space.key != s.space) || len(s.paths) == 0 {
 		return

@@ -65,8 +65,8 @@ type Request struct {
 	counted bool
 	// compacts reports that it asks for the summary that replaces the history.
 	compacts bool
-	// heard is the branch whose last reply the client has changed; see hear.
-	heard *branch
+	// changedReply is the branch whose last reply the client has changed; see byChangedReply.
+	changedReply *branch
 }
 
 // echo is a message of a request that may be a reply.

@@ -175,14 +175,14 @@ func (b *builder) place(labels []byte) uint32 {
 		for set := b.free[w]; set != 0 && left > 0; set &= set - 1 {
 			at := uint32(w*64 + bits.TrailingZeros64(set))
 			if base := at ^ uint32(labels[0]); b.fits(base, labels) {
-				return b.take(base, labels)
+				return b.claim(base, labels)
 			}
 			left--
 		}
 	}
 	base := uint32(len(b.cells))
 	b.grow()
-	return b.take(base, labels)
+	return b.claim(base, labels)
 }
 
 func (b *builder) fits(base uint32, labels []byte) bool {
@@ -197,7 +197,7 @@ func (b *builder) fits(base uint32, labels []byte) bool {
 	return true
 }
 
-func (b *builder) take(base uint32, labels []byte) uint32 {
+func (b *builder) claim(base uint32, labels []byte) uint32 {
 	b.bases[base/64] |= 1 << (base % 64)
 	for _, c := range labels {
 		at := base ^ uint32(c)

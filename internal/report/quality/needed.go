@@ -83,7 +83,7 @@ func touches(messages []chat.Message) []touch {
 // needed adds what a reply needs of the history, and whether the window contained it.
 func (m *Measures) needed(came, sent *wire.Body, reply []chat.Message, cut bool) {
 	var before []touch
-	var v *sight
+	var v *shownTexts
 	for i := range reply {
 		for j := range reply[i].Parts {
 			p := &reply[i].Parts[j]
@@ -95,14 +95,14 @@ func (m *Measures) needed(came, sent *wire.Body, reply []chat.Message, cut bool)
 				continue
 			}
 			if v == nil {
-				before, v = touches(came.Messages), newSight(sent)
+				before, v = touches(came.Messages), newShownTexts(sent)
 			}
 			last, changed := newest(before, t)
 			if last == nil {
 				continue
 			}
 			shown := v.shows(last)
-			back := !shown && v.says(t, last)
+			back := !shown && v.covers(t, last)
 			if t.does == "change" && !t.whole || t.does == "read" && !changed {
 				m.Needed++
 				if !shown {
@@ -139,15 +139,15 @@ func newest(before []touch, t touch) (last *touch, changed bool) {
 	return last, changed
 }
 
-// sight is what a view shows.
-type sight struct {
+// shownTexts is what a view shows.
+type shownTexts struct {
 	results map[string]string // by id
 	lines   map[string]bool
 	body    *wire.Body
 }
 
-func newSight(b *wire.Body) *sight {
-	s := &sight{results: map[string]string{}, body: b}
+func newShownTexts(b *wire.Body) *shownTexts {
+	s := &shownTexts{results: map[string]string{}, body: b}
 	for i := range b.Messages {
 		for j := range b.Messages[i].Parts {
 			if p := &b.Messages[i].Parts[j]; p.Kind == chat.Result {
@@ -159,14 +159,14 @@ func newSight(b *wire.Body) *sight {
 }
 
 // shows reports whether a result is in view unchanged.
-func (s *sight) shows(t *touch) bool {
+func (s *shownTexts) shows(t *touch) bool {
 	got, ok := s.results[t.result.ID]
 	return ok && got == text(t.result)
 }
 
-// says reports whether the view has elsewhere what a call needs: for an edit
+// covers reports whether the view has elsewhere what a call needs: for an edit
 // the lines that it replaces, otherwise nine in ten lines of the result.
-func (s *sight) says(t touch, last *touch) bool {
+func (s *shownTexts) covers(t touch, last *touch) bool {
 	if s.lines == nil {
 		s.lines = map[string]bool{}
 		for i := range s.body.Messages {

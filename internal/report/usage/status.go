@@ -90,7 +90,7 @@ func sessionFirst(all []timeline.Conversation, session string) []timeline.Conver
 func (s *Status) newest(ctx context.Context, store timeline.Store, tenant string, o *StatusOptions) error {
 	conversation, call, err := Newest(ctx, store, tenant)
 	if err == nil && call != "" {
-		_, err = s.take(ctx, store, tenant, conversation, call, o)
+		_, err = s.readCall(ctx, store, tenant, conversation, call, o)
 	}
 	return err
 }
@@ -107,7 +107,7 @@ func (s *Status) ofSession(ctx context.Context, store timeline.Store, tenant str
 		call, err := Latest(ctx, store, tenant, session[i].Name)
 		tools := false
 		if err == nil && call != "" {
-			tools, err = s.take(ctx, store, tenant, session[i].Name, call, o)
+			tools, err = s.readCall(ctx, store, tenant, session[i].Name, call, o)
 		}
 		if err != nil && !errors.Is(err, timeline.ErrNoConversation) { // deleted meanwhile
 			return err
@@ -119,9 +119,9 @@ func (s *Status) ofSession(ctx context.Context, store timeline.Store, tenant str
 	return nil
 }
 
-// take reads a call, and takes it if s has no call or this one has tools. It reports whether
+// readCall reads a call, and uses it if s has no call or this one has tools. It reports whether
 // it has.
-func (s *Status) take(ctx context.Context, store timeline.Store, tenant, conversation, key string,
+func (s *Status) readCall(ctx context.Context, store timeline.Store, tenant, conversation, key string,
 	o *StatusOptions) (tools bool, err error) {
 	records, err := store.Records(ctx, tenant, conversation, "call", key)
 	if err != nil || len(records) == 0 {

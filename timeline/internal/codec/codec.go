@@ -16,7 +16,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/oriel-context/oriel/internal/rawjson/tally"
+	"github.com/oriel-context/oriel/internal/rawjson/passes"
 	"github.com/oriel-context/oriel/timeline"
 )
 
@@ -82,7 +82,7 @@ func (c *Codecs) Compress(raw []byte) (codec int64, data []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	tally.Add(tally.Compressed, len(raw))
+	passes.Add(passes.Compressed, len(raw))
 	if data = e.EncodeAll(raw, make([]byte, 0, len(raw)/2)); len(data) < len(raw) {
 		return codec, data, nil
 	}

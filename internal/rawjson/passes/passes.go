@@ -1,6 +1,6 @@
-// Package tally counts the passes over the bytes of a call, for tests that bound them.
+// Package passes counts the passes over the bytes of a call, for tests that bound them.
 // Nothing is counted unless a test calls Start.
-package tally
+package passes
 
 import "sync/atomic"
 

@@ -1,8 +1,8 @@
-// Package shapes makes requests that grow in one respect: many calls, many marks, many
+// Package growth makes requests that grow in one respect: many calls, many marks, many
 // parts, one id for all. Work on a request may grow with its size, and not with the
 // square of it; the tests of this package count the steps of the packages that read,
 // cut and record requests.
-package shapes
+package growth
 
 import (
 	"fmt"

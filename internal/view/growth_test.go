@@ -5,24 +5,24 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/oriel-context/oriel/internal/test/shapes"
+	"github.com/oriel-context/oriel/internal/test/growth"
 	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
 
 // Requests of any shape get views within the budget, and every policy fits them. Package
-// shapes runs this test with larger sizes and counts its steps.
+// Package growth runs this test with larger sizes and counts its steps.
 func TestShapes(t *testing.T) {
-	for _, shape := range shapes.Requests {
+	for _, shape := range growth.Requests {
 		t.Run(shape.Name, func(t *testing.T) {
 			s := newStage(t, Options{})
 			s.library()
 			defer s.close()
-			a := ask{format: shape.Format, session: "s", Input: Input{Budget: shapes.Budget, Asked: true}}
+			a := ask{format: shape.Format, session: "s", Input: Input{Budget: growth.Budget, Asked: true}}
 			if a.format == wire.Auto {
 				a.format = wire.Anthropic
 			}
-			for _, body := range shape.Bodies(shapes.Size()) {
+			for _, body := range shape.Bodies(growth.Size()) {
 				c := s.find([]byte(body), a)
 				a.Pins = nil
 				for i := range c.body.Messages {
@@ -31,23 +31,23 @@ func TestShapes(t *testing.T) {
 					}
 				}
 				err := s.show(c, a)
-				if err != nil && !(shape.Uncut(shapes.Size()) && errors.Is(err, window.ErrCannotFit)) {
+				if err != nil && !(shape.Uncut(growth.Size()) && errors.Is(err, window.ErrCannotFit)) {
 					t.Fatal(err)
 				}
-				if err == nil && c.After > shapes.Budget {
+				if err == nil && c.After > growth.Budget {
 					t.Errorf("%d tokens", c.After)
 				}
 				s.end(c)
 				for _, policy := range window.Policies() {
-					o := window.Options{Budget: shapes.Budget, Policy: policy, ClearInputs: true,
+					o := window.Options{Budget: growth.Budget, Policy: policy, ClearInputs: true,
 						Query: "what does the fox do?", Cache: counts}
 					for _, d := range a.Pins {
 						o.Pins = append(o.Pins, d-1)
 					}
 					_, plan, err := window.FitBody(ctx, c.body, o)
-					if err != nil && !(shape.Uncut(shapes.Size()) && errors.Is(err, window.ErrCannotFit)) {
+					if err != nil && !(shape.Uncut(growth.Size()) && errors.Is(err, window.ErrCannotFit)) {
 						t.Errorf("%s: %v", policy, err)
-					} else if err == nil && plan.TokensAfter > shapes.Budget {
+					} else if err == nil && plan.TokensAfter > growth.Budget {
 						t.Errorf("%s: %d tokens", policy, plan.TokensAfter)
 					}
 				}
@@ -74,8 +74,8 @@ func (c *ending) Err() error {
 func TestWorkEndsWithItsContext(t *testing.T) {
 	for n := 0; ; n++ {
 		s := newStage(t, Options{})
-		a := ask{format: wire.Anthropic, session: "s", Input: Input{Budget: shapes.Budget, Asked: true}}
-		c := s.find([]byte(shapes.Requests[0].Bodies(40)[1]), a)
+		a := ask{format: wire.Anthropic, session: "s", Input: Input{Budget: growth.Budget, Asked: true}}
+		c := s.find([]byte(growth.Requests[0].Bodies(40)[1]), a)
 		in := a.Input
 		in.ID, in.Body, in.Thread, in.Now = "c", c.body, c.thread, s.now
 		r, err := s.viewer.Show(&ending{ctx, n}, &in)

@@ -1,5 +1,5 @@
-// Package near finds the name that was probably meant by a misspelt one.
-package near
+// Package suggest finds the name that was probably meant by a misspelt one.
+package suggest
 
 import (
 	"cmp"

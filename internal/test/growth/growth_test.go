@@ -1,4 +1,4 @@
-package shapes
+package growth
 
 import (
 	"bufio"
@@ -79,7 +79,7 @@ func TestWorkGrowsWithTheRequest(t *testing.T) {
 // standard library. So a copy of this module is compiled with copies of them.
 var counted = []string{"bytes", "maps", "regexp", "slices", "sort", "strings"}
 
-const copies = module + "internal/test/shapes/testdata/counted/"
+const copies = module + "internal/test/growth/testdata/counted/"
 
 // instead is what the copies import where the originals import a package that is internal.
 var instead = map[string]string{
@@ -99,7 +99,7 @@ func build(t *testing.T) string {
 	own := `{{range $.GoFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{range $.SFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{range $.HFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{range $.EmbedFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}`
 	files := lines(t, "go", "list", "-deps", "-test", "-f", `{{with .Module}}{{if and .Main (ne $.Name "main")}}`+own+
 		`{{end}}{{end}}`, module+"internal/view")
-	within := filepath.Join("internal", "test", "shapes", "testdata", "counted")
+	within := filepath.Join("internal", "test", "growth", "testdata", "counted")
 	for _, name := range []string{"go.mod", "go.sum", filepath.Join(within, "bytealg", "bytealg.go")} {
 		write(t, filepath.Join(dir, name), read(t, filepath.Join(root, name)))
 	}
