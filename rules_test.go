@@ -350,8 +350,17 @@ func TestEveryPageThatCodeNamesExists(t *testing.T) {
 	}
 }
 
-// The way of one request in docs/architecture.md names functions: each exists, with the
-// receiver or in the package that stands before its name.
+// The most lines of the way of one request in docs/architecture.md, the most changes of package
+// on it, returns included, and the most calls of another package: it must fit on a screen and in
+// a head.
+const (
+	maxWayLines   = 50
+	maxWayChanges = 38
+	maxWayCalls   = 25
+)
+
+// The way of one request in docs/architecture.md names functions: each exists in the package
+// that begins its line, or the last line that has one.
 func TestTheWayOfARequestNamesFunctionsThatExist(t *testing.T) {
 	raw, err := os.ReadFile("docs/architecture.md")
 	if err != nil {
@@ -360,8 +369,8 @@ func TestTheWayOfARequestNamesFunctionsThatExist(t *testing.T) {
 	_, text, _ := strings.Cut(string(raw), "## The way of one request")
 	_, text, _ = strings.Cut(text, "```text\n")
 	text, _, _ = strings.Cut(text, "```")
-	functions := map[string]bool{} // name, receiver.name and package.name
-	declared := regexp.MustCompile(`(?m)^func (?:\(\w+ \*?(\w+)\) )?(\w+)[\[(]`)
+	functions := map[string]bool{} // package.name and package.receiver.name
+	declared := regexp.MustCompile(`(?m)^func (?:\((?:\w+ )?\*?(\w+)\) )?(\w+)[\[(]`)
 	packages(t, func(dir string, files []string) {
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
@@ -372,22 +381,41 @@ func TestTheWayOfARequestNamesFunctionsThatExist(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range declared.FindAllStringSubmatch(string(raw), -1) {
-				functions[m[2]], functions[m[1]+"."+m[2]], functions[filepath.Base(dir)+"."+m[2]] = true, true, true
+				in := filepath.Base(dir) + "."
+				functions[in+m[2]], functions[in+m[1]+"."+m[2]] = true, true
 			}
 		}
 	})
-	functions["Store.Apply"] = functions["Apply"] // a method of an interface
-	found := 0
+	const names = 15 // the column at which the names of functions begin
+	found, lines, changes, calls, depth, at := 0, 0, 0, 0, -1, ""
 	for line := range strings.Lines(text) {
-		way, _, _ := strings.Cut(strings.TrimLeft(line, " │├└─▼►"), "  ")
+		if lines++; len(line) < names {
+			t.Fatalf("docs/architecture.md: the way of a request has the line %q", line)
+		}
+		if in := strings.TrimSpace(line[:names]); in != "" {
+			now := strings.Index(line, in)
+			if in != at && at != "" {
+				changes++
+			}
+			if now > depth && at != "" || now == depth && in != at {
+				calls++
+			}
+			depth, at = now, in
+		}
+		way, _, _ := strings.Cut(line[names:], "  ")
 		for _, name := range regexp.MustCompile(`\(\w+\)|[A-Za-z.]+`).FindAllString(way, -1) {
-			if found++; !strings.HasPrefix(name, "(") && !functions[name] {
-				t.Errorf("docs/architecture.md: the way of a request names %s, which does not exist", name)
+			if found++; !strings.HasPrefix(name, "(") && !functions[at+"."+name] {
+				t.Errorf("docs/architecture.md: the way of a request names %s of %s, which does not exist", name, at)
 			}
 		}
 	}
+	t.Logf("%d names on %d lines, %d changes of package, %d calls of another package", found, lines, changes, calls)
 	if found < 60 {
 		t.Errorf("only %d names were found", found)
+	}
+	if lines > maxWayLines || changes > maxWayChanges || calls > maxWayCalls {
+		t.Errorf("the way has %d lines, %d changes of package and %d calls of another one, more than %d, %d or %d",
+			lines, changes, calls, maxWayLines, maxWayChanges, maxWayCalls)
 	}
 }
 
