@@ -23,6 +23,7 @@ import (
 type setupFlags struct {
 	write, undo, json bool
 	statusline        bool
+	noCompaction      bool
 	url               string
 	data              *history
 }
@@ -58,11 +59,14 @@ a copy of each file beside it (FILE.oriel-backup). --undo restores every byte; i
 changed since, it takes out what --write put in, and nothing else.
 
 AGENT is ` + strings.Join(agents.Agents(), ", ") + `. For cline and continue it prints what to do.
+--no-compaction has the agent leave its history to Oriel: it is still asked for by hand.
+
 The agent then works only while oriel serve runs: oriel service install has it started with
 your session. oriel run needs no set-up.`,
 		Example: `  oriel setup claude-code
   oriel setup claude-code --write --statusline
   oriel setup codex --write
+  oriel setup pi --write --no-compaction
   oriel setup codex --undo`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -77,6 +81,8 @@ your session. oriel run needs no set-up.`,
 	f.StringVar(&o.url, "url", "",
 		"`address` of the proxy, followed by /k/TOKEN if it needs one (default: that of the setting listen)")
 	f.BoolVar(&o.statusline, "statusline", false, "have Claude Code show Oriel's figures in its status line, too")
+	f.BoolVar(&o.noCompaction, "no-compaction", false,
+		"switch off the agent's own compaction, too (opencode, kilo, pi)")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	o.data = addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) }
@@ -89,6 +95,9 @@ func (o *setupFlags) run(cmd *cobra.Command, agent string) error {
 	}
 	if o.statusline && agent != "claude-code" {
 		return errors.New("--statusline is for claude-code: other agents have no line for it")
+	}
+	if o.noCompaction && slices.Contains(agents.Agents(), agent) && !agents.Compacts(agent) {
+		return errors.New("--no-compaction is for opencode, kilo and pi: other agents have no setting for it in a file")
 	}
 	base, err := o.base()
 	if err != nil {
@@ -127,7 +136,8 @@ func (o *setupFlags) run(cmd *cobra.Command, agent string) error {
 	if err != nil {
 		return &failure{err}
 	}
-	plan, notes, err := agents.New(agent, base, agents.Place{Home: home, Getenv: os.Getenv, StatusLine: o.statusline})
+	plan, notes, err := agents.New(agent, base, agents.Place{Home: home, Getenv: os.Getenv, StatusLine: o.statusline,
+		NoCompaction: o.noCompaction})
 	if err != nil {
 		return err
 	}

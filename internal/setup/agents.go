@@ -19,20 +19,36 @@ type Place struct {
 	Getenv func(string) string
 	// StatusLine has Claude Code show Oriel's figures in its status line.
 	StatusLine bool
+	// NoCompaction switches off the agent's own compaction of its history.
+	NoCompaction bool
 }
 
 // Agents returns the names of the agents that can be set up.
-func Agents() []string { return []string{"aider", "claude-code", "codex", "gemini-cli", "opencode"} }
+func Agents() []string {
+	return []string{"aider", "claude-code", "codex", "copilot-cli", "cursor", "gemini-cli", "goose", "kilo", "opencode",
+		"pi"}
+}
 
 // Calls reports whether the calls of an agent that is set up go through the proxy. Otherwise
 // it only searches the history there.
-func Calls(agent string) bool { return agent != "gemini-cli" }
+func Calls(agent string) bool {
+	return agent != "gemini-cli" && agent != "copilot-cli" && agent != "cursor"
+}
+
+// Compacts reports whether an agent has a setting in its files for its own compaction.
+func Compacts(agent string) bool { return agent == "opencode" || agent == "kilo" || agent == "pi" }
 
 // ByHand are agents whose configuration is not a file, or is in a form that is not changed
 // here, with what to do.
 var ByHand = map[string]string{
-	"cline":    "Cline keeps its provider in the editor: set Base URL there to %s/v1 (OpenAI Compatible) or %[1]s (Anthropic), and under MCP Servers, Remote Servers, add oriel with %[1]s/oriel/mcp",
-	"continue": "Continue has a base URL for each model: in ~/.continue/config.yaml set apiBase of your models to %s/v1, and add to mcpServers: name oriel, type streamable-http, url %[1]s/oriel/mcp",
+	"cline": "Cline keeps its provider in the editor: set Base URL there to %s/v1 (OpenAI Compatible) or %[1]s " +
+		"(Anthropic), and under MCP Servers, Remote Servers, add oriel with %[1]s/oriel/mcp. On the command line: " +
+		"cline auth -p openai-compatible -k KEY -m MODEL -b %[1]s/v1. Cline counts its history itself and summarises " +
+		"it: cline --compaction off leaves that to Oriel",
+	"continue": "Continue has a base URL for each model: in ~/.continue/config.yaml set apiBase of your models to " +
+		"%s/v1, and add to mcpServers: name oriel, type streamable-http, url %[1]s/oriel/mcp. Its command line counts its " +
+		"history itself, summarises it from some 96,000 tokens on, and has no setting for that: give the model a larger " +
+		"contextLength under defaultCompletionOptions",
 }
 
 // New returns the change that makes an agent use the proxy at base, and what else the person
@@ -82,13 +98,58 @@ func New(agent, base string, at Place) (*Edits, []string, error) {
 		files = []file{{filepath.Join(at.Home, ".gemini", "settings.json"),
 			[]Edit{{Path: []string{"mcpServers", "oriel"}, Value: `{ "httpUrl": ` + mcp + ` }`}}}}
 		notes = append(notes,
-			"Gemini CLI can search the history of other agents; its own calls go through Oriel if it is started by oriel run -- gemini")
-	case "opencode":
+			"Gemini CLI can search the history of other agents; its own calls go through Oriel if it is started by "+
+				"oriel run -- gemini")
+	case "opencode", "kilo":
 		files = []file{{openCodeFile(at), []Edit{
 			{Path: []string{"provider", "anthropic", "options", "baseURL"}, Value: v1},
 			{Path: []string{"provider", "openai", "options", "baseURL"}, Value: v1},
 			{Path: []string{"mcp", "oriel"}, Value: `{ "type": "remote", "url": ` + mcp + `, "enabled": true }`},
 		}}}
+		if agent == "kilo" {
+			files[0].name = configFile(at, "kilo", "kilo.jsonc", "kilo.json")
+		}
+		if at.NoCompaction {
+			files[0].edits = append(files[0].edits, Edit{Path: []string{"compaction", "auto"}, Value: "false"})
+		}
+	case "pi":
+		folder := at.Getenv("PI_CODING_AGENT_DIR")
+		if folder == "" {
+			folder = filepath.Join(at.Home, ".pi", "agent")
+		}
+		files = []file{{filepath.Join(folder, "models.json"), []Edit{
+			{Path: []string{"providers", "anthropic", "baseUrl"}, Value: url},
+			{Path: []string{"providers", "openai", "baseUrl"}, Value: v1},
+		}}}
+		if at.NoCompaction {
+			files = append(files, file{filepath.Join(folder, "settings.json"),
+				[]Edit{{Path: []string{"compaction", "enabled"}, Value: "false"}}})
+		}
+		notes = append(notes, "Pi takes no MCP server")
+	case "goose":
+		files = []file{{configFile(at, "goose", "config.yaml"), []Edit{
+			{Path: []string{"OPENAI_HOST"}, Value: url},
+			{Path: []string{"ANTHROPIC_HOST"}, Value: url},
+		}}}
+		notes = append(notes, "to search the history, goose configure, Add Extension, Remote Extension (Streaming HTTP): "+
+			base+"/oriel/mcp")
+	case "copilot-cli":
+		folder := at.Getenv("COPILOT_HOME")
+		if folder == "" {
+			folder = filepath.Join(at.Home, ".copilot")
+		}
+		files = []file{{filepath.Join(folder, "mcp-config.json"), []Edit{{Path: []string{"mcpServers", "oriel"},
+			Value: `{ "type": "http", "url": ` + mcp + `, "tools": ["*"] }`}}}}
+		notes = append(notes,
+			"the models of a Copilot subscription do not go through Oriel; with a key of your own set "+
+				"COPILOT_PROVIDER_BASE_URL="+base+"/v1, or for Claude models COPILOT_PROVIDER_BASE_URL="+base+
+				" and COPILOT_PROVIDER_TYPE=anthropic, where your shell starts",
+			"Copilot CLI counts its history itself and summarises it: COPILOT_PROVIDER_MAX_PROMPT_TOKENS=900000 leaves "+
+				"that to Oriel")
+	case "cursor":
+		files = []file{{filepath.Join(at.Home, ".cursor", "mcp.json"),
+			[]Edit{{Path: []string{"mcpServers", "oriel"}, Value: `{ "url": ` + mcp + ` }`}}}}
+		notes = append(notes, "Cursor's own servers call its models: its calls do not go through Oriel on this machine")
 	case "aider":
 		files = []file{{filepath.Join(at.Home, ".aider.conf.yml"), []Edit{
 			{Path: []string{"openai-api-base"}, Value: v1},
@@ -149,15 +210,21 @@ func codexEdits(file, v1 string) ([]Edit, []string) {
 
 // openCodeFile returns the file with opencode's settings of the person.
 func openCodeFile(at Place) string {
+	return configFile(at, "opencode", "opencode.jsonc", "opencode.json", "config.json")
+}
+
+// configFile returns the first of the files that exists in an agent's folder for settings, or
+// the one that is made: the second, if there are several.
+func configFile(at Place, agent string, names ...string) string {
 	folder := at.Getenv("XDG_CONFIG_HOME")
 	if folder == "" {
 		folder = filepath.Join(at.Home, ".config")
 	}
-	folder = filepath.Join(folder, "opencode")
-	for _, name := range []string{"opencode.jsonc", "opencode.json", "config.json"} {
+	folder = filepath.Join(folder, agent)
+	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(folder, name)); err == nil {
 			return filepath.Join(folder, name)
 		}
 	}
-	return filepath.Join(folder, "opencode.json")
+	return filepath.Join(folder, names[min(1, len(names)-1)])
 }

@@ -79,6 +79,25 @@ func TestFilesAreChangedAsTextAndRestored(t *testing.T) {
 			map[string]string{
 				".config/opencode/opencode.jsonc": "{\n  // my own\n  \"model\": \"m\", // the best\n  \"provider\": {\n    \"anthropic\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:8780/v1\"\n      }\n    },\n    \"openai\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:8780/v1\"\n      }\n    }\n  },\n  \"mcp\": {\n    \"oriel\": { \"type\": \"remote\", \"url\": \"http://127.0.0.1:8780/oriel/mcp\", \"enabled\": true }\n  }\n}\n",
 			}},
+		{"Kilo Code, without its compaction", "kilo", map[string]string{".config/kilo/kilo.json": "{\n  \"model\": \"m\"\n}\n"},
+			map[string]string{
+				".config/kilo/kilo.json": "{\n  \"model\": \"m\",\n  \"provider\": {\n    \"anthropic\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:8780/v1\"\n      }\n    },\n    \"openai\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:8780/v1\"\n      }\n    }\n  },\n  \"mcp\": {\n    \"oriel\": { \"type\": \"remote\", \"url\": \"http://127.0.0.1:8780/oriel/mcp\", \"enabled\": true }\n  },\n  \"compaction\": {\n    \"auto\": false\n  }\n}\n",
+			}},
+		{"Pi, without its compaction", "pi", map[string]string{".pi/agent/settings.json": "{ \"theme\": \"dark\" }"},
+			map[string]string{
+				".pi/agent/models.json":   "{\n  \"providers\": {\n    \"anthropic\": {\n      \"baseUrl\": \"http://127.0.0.1:8780\"\n    },\n    \"openai\": {\n      \"baseUrl\": \"http://127.0.0.1:8780/v1\"\n    }\n  }\n}\n",
+				".pi/agent/settings.json": "{ \"theme\": \"dark\", \"compaction\": { \"enabled\": false } }",
+			}},
+		{"Goose", "goose", map[string]string{".config/goose/config.yaml": "GOOSE_PROVIDER: openai\nextensions:\n  developer:\n    enabled: true\n"},
+			map[string]string{
+				".config/goose/config.yaml": "GOOSE_PROVIDER: openai\nextensions:\n  developer:\n    enabled: true\nOPENAI_HOST: \"http://127.0.0.1:8780\"\nANTHROPIC_HOST: \"http://127.0.0.1:8780\"\n",
+			}},
+		{"Copilot CLI", "copilot-cli", nil, map[string]string{
+			".copilot/mcp-config.json": "{\n  \"mcpServers\": {\n    \"oriel\": { \"type\": \"http\", \"url\": \"http://127.0.0.1:8780/oriel/mcp\", \"tools\": [\"*\"] }\n  }\n}\n",
+		}},
+		{"Cursor", "cursor", map[string]string{".cursor/mcp.json": "{ \"mcpServers\": {} }"}, map[string]string{
+			".cursor/mcp.json": "{ \"mcpServers\": {\n  \"oriel\": { \"url\": \"http://127.0.0.1:8780/oriel/mcp\" }\n} }",
+		}},
 		{"aider", "aider", map[string]string{".aider.conf.yml": "# mine\nmodel: x\nopenai-api-base: http://old/v1\n"},
 			map[string]string{
 				".aider.conf.yml": "# mine\nmodel: x\nopenai-api-base: \"http://127.0.0.1:8780/v1\"\nset-env: [\"ANTHROPIC_API_BASE=http://127.0.0.1:8780\"]\n",
@@ -86,6 +105,7 @@ func TestFilesAreChangedAsTextAndRestored(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			at := newHome(t, tc.files)
+			at.NoCompaction = strings.HasSuffix(tc.name, "without its compaction")
 			record := filepath.Join(t.TempDir(), "setup", tc.agent+".json")
 			p, _, err := New(tc.agent, base+"/", at)
 			if err != nil {
@@ -208,7 +228,9 @@ func TestUndoWithoutItsCopy(t *testing.T) {
 				".codex/config.toml": "model = \"a\"\n", ".claude/settings.json": "{ \"a\": 1 }\n",
 				".claude.json":          "{\n  \"a\": 1\n}\n",
 				".gemini/settings.json": "{ \"a\": 1 }\n", ".config/opencode/opencode.json": "{ \"a\": 1 }\n",
-				".aider.conf.yml": "a: 1\n",
+				".aider.conf.yml": "a: 1\n", ".config/kilo/kilo.json": "{ \"a\": 1 }\n",
+				".pi/agent/models.json": "{ \"a\": 1 }\n", ".config/goose/config.yaml": "a: 1\n",
+				".copilot/mcp-config.json": "{ \"a\": 1 }\n", ".cursor/mcp.json": "{ \"a\": 1 }\n",
 			}
 			at := newHome(t, before)
 			record := filepath.Join(t.TempDir(), agent+".json")
