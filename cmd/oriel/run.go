@@ -132,11 +132,13 @@ func plan(args []string, env environment, s *settings.Loaded) (*launch, error) {
 		l.codex = &c
 		theirs = cmp.Or(c.base, theirs)
 	}
+	ownOpenAI, ownAnthropic := ownAddress(l.name(), env)
+	theirs = cmp.Or(ownOpenAI, theirs)
 	if s.SourceOf("upstream.openai").Kind == "default" {
 		l.openAI = cmp.Or(theirs, l.openAI)
 	}
 	if s.SourceOf("upstream.anthropic").Kind == "default" {
-		l.anthropic = cmp.Or(env.first(anthropicVariables...), l.anthropic)
+		l.anthropic = cmp.Or(ownAnthropic, env.first(anthropicVariables...), l.anthropic)
 	}
 	if s.SourceOf("upstream.gemini").Kind == "default" {
 		l.gemini = cmp.Or(env.first(geminiVariables...), l.gemini)
@@ -166,7 +168,8 @@ func (l *launch) command(base string) (args, changed []string, told *registratio
 	if told != nil {
 		first = append(first, told.args...)
 	}
-	return slices.Concat(l.args[:1], first, l.args[1:]), childEnvironment(l.env, base, l.anthropic), told
+	changed = append(childEnvironment(l.env, base, l.anthropic), ownVariables(l.name(), l.env, base)...)
+	return slices.Concat(l.args[:1], first, l.args[1:]), changed, told
 }
 
 // lookProgram finds a program as a shell does.

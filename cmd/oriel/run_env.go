@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,7 +16,55 @@ var (
 	openAIVariables    = []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"}
 	anthropicVariables = []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"}
 	geminiVariables    = []string{"GOOGLE_GEMINI_BASE_URL"}
+	// Goose reads these before the others, without /v1.
+	gooseOpenAI, gooseAnthropic = "OPENAI_HOST", "ANTHROPIC_HOST"
 )
+
+// xAI is where the program grok calls its models.
+const xAI = "https://api.x.ai/v1"
+
+// ownAddress returns where a program with variables of its own would send its calls, "" for
+// none: those of OpenAI's API and those of Anthropic's.
+func ownAddress(name string, env environment) (openAI, anthropic string) {
+	switch name {
+	case "goose":
+		if openAI = strings.TrimRight(env.get(gooseOpenAI), "/"); openAI != "" {
+			openAI += "/v1"
+		}
+		return openAI, env.get(gooseAnthropic)
+	case "grok":
+		return cmp.Or(env.get("GROK_BASE_URL"), xAI), ""
+	case "copilot":
+		if at := env.get(copilotBase); env.get(copilotType) == "anthropic" {
+			return "", at
+		} else if env.get(copilotType) != "azure" {
+			return at, ""
+		}
+	}
+	return "", ""
+}
+
+// Copilot CLI calls the models of a subscription, or with these variables those of a vendor.
+const copilotBase, copilotType = "COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_TYPE"
+
+// ownVariables returns the variables that only one program reads.
+func ownVariables(name string, env environment, base string) (changed []string) {
+	switch name {
+	case "goose":
+		return []string{gooseOpenAI + "=" + base, gooseAnthropic + "=" + base}
+	case "grok":
+		return []string{"GROK_BASE_URL=" + base + "/v1"}
+	case "copilot":
+		switch {
+		case env.first(copilotBase, "COPILOT_PROVIDER_API_KEY") == "" || env.get(copilotType) == "azure":
+			return nil // a subscription, or an API with other paths
+		case env.get(copilotType) == "anthropic":
+			return []string{copilotBase + "=" + base}
+		}
+		return []string{copilotBase + "=" + base + "/v1"}
+	}
+	return nil
+}
 
 // environment is a list of NAME=VALUE; the last one with a name counts.
 type environment []string

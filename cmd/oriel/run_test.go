@@ -60,6 +60,42 @@ func TestChildEnvironment(t *testing.T) {
 	}
 }
 
+// Some programs read variables that no other reads, and would have called elsewhere.
+func TestProgramsWithVariablesOfTheirOwn(t *testing.T) {
+	const base = "http://127.0.0.1:99"
+	for name, c := range map[string]struct {
+		program           string
+		env               environment
+		openAI, anthropic string
+		changed           []string
+	}{
+		"another": {program: "agent", env: environment{"OPENAI_HOST=http://a"}},
+		"goose":   {program: "goose", changed: []string{"OPENAI_HOST=" + base, "ANTHROPIC_HOST=" + base}},
+		"goose, a gateway": {program: "goose", env: environment{"OPENAI_HOST=http://a/", "ANTHROPIC_HOST=http://b"},
+			openAI: "http://a/v1", anthropic: "http://b",
+			changed: []string{"OPENAI_HOST=" + base, "ANTHROPIC_HOST=" + base}},
+		"grok": {program: "grok", openAI: xAI, changed: []string{"GROK_BASE_URL=" + base + "/v1"}},
+		"grok, a gateway": {program: "grok", env: environment{"GROK_BASE_URL=http://g/v1"}, openAI: "http://g/v1",
+			changed: []string{"GROK_BASE_URL=" + base + "/v1"}},
+		"copilot, a subscription": {program: "copilot"},
+		"copilot, a key": {program: "copilot", env: environment{"COPILOT_PROVIDER_API_KEY=k"},
+			changed: []string{"COPILOT_PROVIDER_BASE_URL=" + base + "/v1"}},
+		"copilot, a vendor": {program: "copilot", env: environment{"COPILOT_PROVIDER_BASE_URL=http://v/v1"},
+			openAI: "http://v/v1", changed: []string{"COPILOT_PROVIDER_BASE_URL=" + base + "/v1"}},
+		"copilot, Claude": {program: "copilot", env: environment{"COPILOT_PROVIDER_BASE_URL=http://v",
+			"COPILOT_PROVIDER_TYPE=anthropic"}, anthropic: "http://v",
+			changed: []string{"COPILOT_PROVIDER_BASE_URL=" + base}},
+		"copilot, Azure": {program: "copilot", env: environment{"COPILOT_PROVIDER_BASE_URL=http://v",
+			"COPILOT_PROVIDER_TYPE=azure"}},
+	} {
+		openAI, anthropic := ownAddress(c.program, c.env)
+		if changed := ownVariables(c.program, c.env, base); openAI != c.openAI || anthropic != c.anthropic ||
+			!slices.Equal(changed, c.changed) {
+			t.Errorf("%s: %q, %q, %q", name, openAI, anthropic, changed)
+		}
+	}
+}
+
 // Calls go where the program would have sent them, unless it is told otherwise.
 func TestPlanFindsUpstreams(t *testing.T) {
 	bin := t.TempDir()
