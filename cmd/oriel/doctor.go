@@ -99,7 +99,7 @@ func (d *doctor) examine(ctx context.Context) []finding {
 	upstreams := []struct{ name, url string }{{"OpenAI", d.proxy.OpenAI}, {"Anthropic", d.proxy.Anthropic}}
 	// Most people use neither; an Ollama that is not installed is nothing to report.
 	for _, u := range []struct{ name, url, usual string }{{"Gemini", d.proxy.Gemini, proxy.DefaultGemini},
-		{"Ollama", d.proxy.Ollama, proxy.DefaultOllama}} {
+		{"Ollama", d.proxy.Ollama, proxy.DefaultOllama}, {"ChatGPT", d.proxy.ChatGPT, proxy.DefaultChatGPT}} {
 		if u.url != "" && u.url != u.usual {
 			upstreams = append(upstreams, struct{ name, url string }{u.name, u.url})
 		}

@@ -113,6 +113,7 @@ type launch struct {
 	env               environment
 	openAI, anthropic string // upstreams
 	gemini, ollama    string // upstreams, too
+	chatGPT           string
 	codex             *codex // set if the program is Codex
 	noMCP             bool
 }
@@ -121,7 +122,7 @@ type launch struct {
 // upstream, to where the program would have sent them.
 func plan(args []string, env environment, s *settings.Loaded) (*launch, error) {
 	l := &launch{args: args, env: env, openAI: s.Upstream.OpenAI, anthropic: s.Upstream.Anthropic,
-		gemini: s.Upstream.Gemini, ollama: s.Upstream.Ollama}
+		gemini: s.Upstream.Gemini, ollama: s.Upstream.Ollama, chatGPT: s.Upstream.ChatGPT}
 	var err error
 	if l.path, err = lookProgram(args[0]); err != nil {
 		return nil, err
@@ -130,7 +131,12 @@ func plan(args []string, env environment, s *settings.Loaded) (*launch, error) {
 	if l.name() == "codex" {
 		c := readCodex(args[1:], env)
 		l.codex = &c
-		theirs = cmp.Or(c.base, theirs)
+		switch base := strings.TrimSuffix(strings.TrimRight(c.base, "/"), chatGPTPath); {
+		case !c.chatGPT:
+			theirs = cmp.Or(c.base, theirs)
+		case s.SourceOf("upstream.chatgpt").Kind == "default":
+			l.chatGPT = base
+		}
 	}
 	ownOpenAI, ownAnthropic := ownAddress(l.name(), env)
 	theirs = cmp.Or(ownOpenAI, theirs)
@@ -209,7 +215,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	serveAt := loaded.Listen
 	loaded.Listen, loaded.Token, loaded.Origins = "127.0.0.1:0", "", nil
 	loaded.Upstream.OpenAI, loaded.Upstream.Anthropic = l.openAI, l.anthropic
-	loaded.Upstream.Gemini, loaded.Upstream.Ollama = l.gemini, l.ollama
+	loaded.Upstream.Gemini, loaded.Upstream.Ollama, loaded.Upstream.ChatGPT = l.gemini, l.ollama, l.chatGPT
 	log := &runLog{Handler: slog.DiscardHandler, worst: new(atomic.Int64)}
 	live := newLiveSettings(slog.New(log))
 	defer live.Stop()
@@ -361,7 +367,7 @@ func startServer(ctx context.Context, server *proxy.Server, l *launch) (*servedP
 			return nil, fmt.Errorf("no port is free on this machine: %w", err)
 		}
 		port := fmt.Sprint(next.Addr().(*net.TCPAddr).Port)
-		if slices.ContainsFunc([]string{l.openAI, l.anthropic, l.gemini, l.ollama}, func(base string) bool {
+		if slices.ContainsFunc([]string{l.openAI, l.anthropic, l.gemini, l.ollama, l.chatGPT}, func(base string) bool {
 			return port == portOf(base)
 		}) {
 			defer next.Close() // keep it occupied until another port is found

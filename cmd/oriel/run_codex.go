@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/oriel-context/oriel/internal/proxy"
 )
 
 // codex is what Codex's settings say about its calls. Codex takes its base URL
@@ -18,6 +20,8 @@ type codex struct {
 	// provider is the provider in its settings that is called, "" for OpenAI;
 	// base is the URL that they name, or "".
 	provider, base string
+	// chatGPT reports that the calls are those of a ChatGPT login, and that base is for them.
+	chatGPT bool
 	// aside is why its calls cannot come here, or "".
 	aside string
 }
@@ -61,10 +65,17 @@ func readCodex(args []string, env environment) codex {
 		c.aside = "--oss has it call a model of this machine"
 	}
 	if login && env.get("CODEX_API_KEY") == "" && chatGPTLogin(filepath.Join(home, "auth.json")) {
-		c.aside = "it is logged in with ChatGPT, which the API does not take: log in with a key, or set CODEX_API_KEY for codex exec"
+		// Such a login goes through a proxy only if its owner said so.
+		if c.chatGPT = strings.HasSuffix(strings.TrimRight(c.base, "/"), chatGPTPath); !c.chatGPT {
+			c.aside = "it is logged in with ChatGPT: set openai_base_url = \"" + proxy.DefaultChatGPT + chatGPTPath +
+				"\" in its config.toml to have these calls come here, log in with a key, or set CODEX_API_KEY for codex exec"
+		}
 	}
 	return c
 }
+
+// chatGPTPath ends the base URL of calls with a ChatGPT login.
+const chatGPTPath = "/backend-api/codex"
 
 // chatGPTLogin reports whether Codex is logged in with ChatGPT. It does not
 // read keys and tokens, only whether there are any.
@@ -98,5 +109,9 @@ func (c codex) arguments(base string) []string {
 	if c.provider != "" {
 		key = "model_providers." + c.provider + ".base_url"
 	}
-	return []string{"-c", fmt.Sprintf("%s=%q", key, base+"/v1")}
+	path := "/v1"
+	if c.chatGPT {
+		path = chatGPTPath
+	}
+	return []string{"-c", fmt.Sprintf("%s=%q", key, base+path)}
 }

@@ -21,7 +21,7 @@ func newRouting(o Options) (*routing, error) {
 	r := &routing{origins: o.Origins, calls: o.CallsPerMinute, noSockets: o.NoSockets}
 	var err error
 	for v, base := range [len(vendors)]string{openAI: o.OpenAI, anthropic: o.Anthropic,
-		gemini: o.Gemini, ollama: o.Ollama} {
+		gemini: o.Gemini, ollama: o.Ollama, chatGPT: o.ChatGPT} {
 		r.upstreams[v], err = parseUpstream(vendor(v), vendors[v].title, cmp.Or(base, vendors[v].base))
 		if err != nil {
 			return nil, err

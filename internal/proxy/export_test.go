@@ -60,7 +60,8 @@ func SettleForTest(s *Server, d time.Duration) { s.settling = d }
 // RouteForTest returns where a request goes; Google is at https://g, Ollama at http://l/gw.
 func RouteForTest(openAIBase, anthropicBase string,
 	r *http.Request) (uri, format, token, profile string, own bool, err error) {
-	s, err := New(Options{OpenAI: openAIBase, Anthropic: anthropicBase, Gemini: "https://g", Ollama: "http://l/gw"})
+	s, err := New(Options{OpenAI: openAIBase, Anthropic: anthropicBase, Gemini: "https://g", Ollama: "http://l/gw",
+		ChatGPT: "https://c/backend-api"})
 	if err != nil {
 		return
 	}

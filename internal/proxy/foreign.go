@@ -21,10 +21,12 @@ const (
 	apiCodeAssist
 	apiOllama
 	apiBedrock
+	apiChatGPT
 )
 
 func (a api) String() string {
-	return [...]string{"", "the Gemini API", "Vertex AI", "Gemini Code Assist", "Ollama's own API", "Amazon Bedrock"}[a]
+	return [...]string{"", "the Gemini API", "Vertex AI", "Gemini Code Assist", "Ollama's own API", "Amazon Bedrock",
+		"ChatGPT"}[a]
 }
 
 // vendor returns whose upstream gets the requests of an API; openAI if the path does not tell.
@@ -34,6 +36,8 @@ func (a api) vendor() vendor {
 		return gemini
 	case apiOllama:
 		return ollama
+	case apiChatGPT:
+		return chatGPT
 	}
 	return openAI
 }
@@ -46,6 +50,11 @@ func (x *exchange) checkForeign() *refusal {
 		owner, ok := x.up.owner()
 		if !ok {
 			return nil
+		}
+		if owner != chatGPT && len(x.r.Header["Chatgpt-Account-Id"]) > 0 {
+			return &refusal{http.StatusNotFound, "api_not_carried", fmt.Sprintf(
+				"the request is one of a ChatGPT login, which was not sent to %s: its base URL at this proxy ends with /backend-api/codex, as Codex's setting openai_base_url",
+				x.up.origin())}
 		}
 		if of := foreignKey(owner, x.r.Header, x.r.URL.RawQuery); of != "" {
 			return &refusal{http.StatusNotFound, "api_not_carried", fmt.Sprintf(
@@ -84,6 +93,8 @@ func (u *upstream) owner() (vendor, bool) {
 		return openAI, true
 	case u.origin() == DefaultAnthropic:
 		return anthropic, true
+	case host == "chatgpt.com":
+		return chatGPT, true
 	case u.url.Scheme == "https" && strings.HasSuffix(host, ".googleapis.com"):
 		return gemini, true
 	case u.origin() == DefaultOllama && u.vendor == ollama, host == "ollama.com":
@@ -138,6 +149,8 @@ func apiOf(path string, h http.Header, query string) api {
 	}
 	_, method, _ := strings.Cut(last, ":")
 	switch {
+	case all[0] == "backend-api":
+		return apiChatGPT
 	case slices.Index(all, "model") >= 0 && slices.Index(all, "model") < len(all)-2 &&
 		slices.Contains(bedrockActions, last),
 		last == "async-invoke", last == "foundation-models", last == "apply" && slices.Contains(all, "guardrail"):

@@ -210,3 +210,33 @@ func TestUpstreamsHaveTheirOwnAPIs(t *testing.T) {
 		}
 	}
 }
+
+// What belongs to a ChatGPT login goes to its own host, and no key of another vendor goes there.
+func TestChatGPTLoginsStayAtTheirHost(t *testing.T) {
+	for _, tc := range []struct {
+		path, key, account, want string
+	}{
+		{"/backend-api/codex/responses", "eyJhbGciOi.x.y", "acc", ""},
+		{"/backend-api/wham/usage", "eyJhbGciOi.x.y", "", ""},
+		{"/backend-api/codex/responses", "sk-proj-abc", "", "a key for OpenAI"},
+		{"/backend-api/codex/responses", "sk-ant-abc", "", "a key for Anthropic"},
+		{"/v1/responses", "eyJhbGciOi.x.y", "acc", "/backend-api/codex"},
+		{"/v1/responses", "sk-proj-abc", "", ""},
+	} {
+		r := httptest.NewRequest("POST", tc.path, nil)
+		r.Header.Set("Authorization", "Bearer "+tc.key)
+		if tc.account != "" {
+			r.Header.Set("Chatgpt-Account-Id", tc.account)
+		}
+		got := proxy.ForeignForTest(proxy.Options{}, r)
+		if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			t.Errorf("%s with %s: %q, want %q", tc.path, tc.key, got, tc.want)
+		}
+	}
+	// A gateway of one's own gets what is sent to it.
+	r := httptest.NewRequest("POST", "/v1/responses", nil)
+	r.Header.Set("Chatgpt-Account-Id", "acc")
+	if got := proxy.ForeignForTest(proxy.Options{OpenAI: "https://gateway.example/v1"}, r); got != "" {
+		t.Error(got)
+	}
+}

@@ -18,6 +18,7 @@ const (
 	anthropic
 	gemini
 	ollama
+	chatGPT
 )
 
 // vendors has a row for each vendor.
@@ -39,6 +40,8 @@ var vendors = [...]struct {
 	gemini: {"gemini", "the Gemini API", DefaultGemini, false, wire.Gemini,
 		"--upstream-gemini or $ORIEL_UPSTREAM_GEMINI"},
 	ollama: {"ollama", "Ollama", DefaultOllama, false, wire.Chat, "--upstream-ollama or $ORIEL_UPSTREAM_OLLAMA"},
+	chatGPT: {"chatgpt", "ChatGPT", DefaultChatGPT, false, wire.Responses,
+		"--upstream-chatgpt or $ORIEL_UPSTREAM_CHATGPT"},
 }
 
 // String returns the vendor's name as traces have it.
@@ -68,6 +71,8 @@ const (
 	DefaultAnthropic = "https://api.anthropic.com"
 	DefaultGemini    = "https://generativelanguage.googleapis.com"
 	DefaultOllama    = "http://127.0.0.1:11434"
+	// DefaultChatGPT is where Codex sends the calls of a ChatGPT login.
+	DefaultChatGPT = "https://chatgpt.com"
 )
 
 // parseUpstream parses a base URL in the form that the vendor's SDK expects.
@@ -163,11 +168,14 @@ func cutPrefix(path, prefix string, value *string) (rest string, ok bool) {
 	return rest, true
 }
 
-// vendorOf returns the vendor of a request. A path that only Google or Ollama has goes
+// vendorOf returns the vendor of a request. A path that only Google, Ollama or ChatGPT has goes
 // there, whatever the key: checkForeign looks at that. Otherwise a key that identifies its
 // vendor goes to no other, even for calls in OpenAI's format, which Anthropic accepts too.
 // Otherwise the path decides or, if both vendors or neither have that path, the headers.
 func vendorOf(path string, format wire.Format, a api, h http.Header) vendor {
+	if a == apiChatGPT {
+		return chatGPT
+	}
 	if v := a.vendor(); v != openAI && (!format.IsProtocol() || format.Protocol().Vendor == vendors[v].name) {
 		return v
 	}
@@ -230,12 +238,12 @@ func isResource(path string) bool {
 
 // target returns the URL of a request. The base URL means what it means to the vendor's
 // SDK: OpenAI's ends before the resource (https://host/v1, …/api/v1), those of the others before
-// /v1 (/v1beta, /api), which is not doubled. A bare OpenAI host gets /v1. A path that begins with the base's own path is used whole.
+// /v1 (/v1beta, /api, /backend-api), which is not doubled. A bare OpenAI host gets /v1. A path that begins with the base's own path is used whole.
 func (u *upstream) target(path, query string, forceQuery bool) *url.URL {
 	rest, versioned := versionless(path)
 	base := u.path
 	switch {
-	case u.vendor == gemini || u.vendor == ollama:
+	case u.vendor == gemini || u.vendor == ollama || u.vendor == chatGPT:
 		rest = path
 		first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		if base = strings.TrimSuffix(base, "/"+first); base != "" && strings.HasPrefix(path, base+"/") {

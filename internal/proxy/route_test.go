@@ -40,6 +40,10 @@ func TestRoutes(t *testing.T) {
 		{openAI, anthropic, "POST /messages", "", "https://a/v1/messages", "anthropic"},
 		{openAI, deepseek, "POST /v1/messages", "", "https://a/anthropic/v1/messages", "anthropic"},
 		{openAI, routerA, "POST /v1/messages", "", "https://a/api/v1/messages", "anthropic"},
+		{openAI, anthropic, "POST /backend-api/codex/responses", "", "https://c/backend-api/codex/responses", "responses"},
+		{openAI, anthropic, "GET /backend-api/wham/usage?x=1", "", "https://c/backend-api/wham/usage?x=1", "auto"},
+		{"https://o/backend-api/codex", anthropic, "POST /backend-api/codex/responses", "",
+			"https://o/backend-api/codex/responses", "responses"},
 		// not calls
 		{openAI, anthropic, "GET /v1/messages", "", "https://a/v1/messages", "auto"},
 		{openAI, anthropic, "POST /v1/messages/count_tokens", "", "https://a/v1/messages/count_tokens", "auto"},

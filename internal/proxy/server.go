@@ -27,10 +27,10 @@ import (
 // Options configures a Server. The zero value serves loopback, forwards to the vendors'
 // public addresses and only relays.
 type Options struct {
-	// OpenAI, Anthropic, Gemini and Ollama are base URLs as the vendors' SDKs expect them.
-	// Defaults: DefaultOpenAI, DefaultAnthropic, DefaultGemini, DefaultOllama. A bare OpenAI
-	// host gets /v1.
-	OpenAI, Anthropic, Gemini, Ollama string
+	// OpenAI, Anthropic, Gemini and Ollama are base URLs as the vendors' SDKs expect them, and
+	// ChatGPT is that of calls with a ChatGPT login. Defaults: DefaultOpenAI, DefaultAnthropic,
+	// DefaultGemini, DefaultOllama, DefaultChatGPT. A bare OpenAI host gets /v1.
+	OpenAI, Anthropic, Gemini, Ollama, ChatGPT string
 	// Listen is the listen address, HOST:PORT; empty means loopback.
 	Listen string
 	// Tokens maps Oriel's own tokens to tenants, with the role timeline.RoleCall. If there

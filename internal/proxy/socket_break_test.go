@@ -177,6 +177,9 @@ func TestSocketCallsThatPrepare(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 	}
+	if err := s.engine.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if n := strings.Count(s.kinds(), "call"); n != 1 {
 		t.Errorf("%d calls", n)
 	}

@@ -99,6 +99,9 @@ func TestSocketCallsOverTheBudgetBeginANewChain(t *testing.T) {
 	if largest > 6000*5 {
 		t.Errorf("the provider had up to %d bytes", largest)
 	}
+	if err := s.engine.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if !strings.Contains(s.kinds(), "truncation") {
 		t.Error(s.kinds())
 	}

@@ -41,6 +41,7 @@ func (l *Loaded) check() error {
 		{"upstream.anthropic", proxy.CheckUpstream("Anthropic", l.Upstream.Anthropic)},
 		{"upstream.gemini", proxy.CheckUpstream("the Gemini API", l.Upstream.Gemini)},
 		{"upstream.ollama", proxy.CheckUpstream("Ollama", l.Upstream.Ollama)},
+		{"upstream.chatgpt", proxy.CheckUpstream("ChatGPT", l.Upstream.ChatGPT)},
 		{"recall.tokens", atLeast(l.Recall.Tokens, 1)},
 		{"recall.wait", atLeast(l.Recall.Wait, 1)},
 		{"recall.scope", oneOf(l.Recall.Scope, "conversation", "project")},

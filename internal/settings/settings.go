@@ -92,6 +92,8 @@ type Upstream struct {
 	Gemini string `toml:"gemini" flag:"upstream-gemini" protects:"yes"`
 	// Base URL of an Ollama server.
 	Ollama string `toml:"ollama" flag:"upstream-ollama" protects:"yes"`
+	// Base URL for the calls of Codex with a ChatGPT login, which come to /backend-api/codex.
+	ChatGPT string `toml:"chatgpt" flag:"upstream-chatgpt" protects:"yes"`
 	// Set this if the upstreams cache plain prefixes, as vLLM and local servers do. The
 	// part of Claude Code's billing line that changes with every call is then sent as
 	// zeros, under every profile but "off".
@@ -229,7 +231,7 @@ func Default() Settings {
 		LowMark: 0.5,
 		Margin:  window.DefaultMargin,
 		Upstream: Upstream{OpenAI: proxy.DefaultOpenAI, Anthropic: proxy.DefaultAnthropic,
-			Gemini: proxy.DefaultGemini, Ollama: proxy.DefaultOllama},
+			Gemini: proxy.DefaultGemini, Ollama: proxy.DefaultOllama, ChatGPT: proxy.DefaultChatGPT},
 		Thresholds: Thresholds{All: 100, Full: -1, Balanced: -1, Thrifty: -1, Chat: -1, Min: 5, Max: 100},
 		Recall: Recall{Tokens: recall.DefaultBudget, Wait: 100 * time.Millisecond,
 			Scope: string(recall.ReachConversation)},
