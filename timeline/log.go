@@ -194,7 +194,7 @@ func (a *Appended) and(last *Appended) Appended {
 // Know takes over what a snapshot has read of a conversation, so that the log need not read
 // it. What the log has of the same or a later revision stays.
 func (l *Log) Know(ctx context.Context, from *Snapshot) {
-	now, ok := from.Latest()
+	now, ok := from.Seen()
 	if !ok {
 		return
 	}

@@ -9,10 +9,9 @@ import (
 )
 
 // Snapshot is a view of a store in which one conversation stands still: all that calls ask
-// about it is read from a Distant store at the first question, in one round trip. A change of
-// the conversation through the snapshot, or one that fails because of another, ends it, and
-// the next question begins a new one. Everything else, and a store that is not distant, is
-// asked as it is. A snapshot is safe for concurrent use.
+// about it is read from a Distant store at the first question, in one round trip. Everything
+// else, and a store that is not distant, is asked as it is. A snapshot does not show changes that
+// come later. It is safe for concurrent use.
 type Snapshot struct {
 	Store
 	tenant, conversation string
@@ -23,10 +22,6 @@ type Snapshot struct {
 	found   *Gathered  // nil: not read
 	none    error      // why nothing was found
 	changed int64      // Store.Changed before it was read
-	// latest is the conversation as it was last seen, and trunks are those of the first
-	// reading.
-	latest Conversation
-	trunks *Gathered
 }
 
 // NewSnapshot returns a snapshot of a conversation. Nothing is read yet.
@@ -57,10 +52,7 @@ func (s *Snapshot) gather(ctx context.Context, tenant, conversation string) (*Ga
 	case errors.Is(err, ErrNoConversation):
 		s.none, s.changed = err, changed
 	case err == nil:
-		s.found, s.changed, s.latest = found, changed, found.Conversation
-		if found.Trunks != nil {
-			s.trunks = found
-		}
+		s.found, s.changed = found, changed
 	}
 	return found, err
 }
@@ -75,22 +67,6 @@ func (s *Snapshot) Changed(ctx context.Context) (int64, error) {
 		return changed, nil
 	}
 	return s.Store.Changed(ctx)
-}
-
-// Apply implements Store.
-func (s *Snapshot) Apply(ctx context.Context, tenant string, c Change) (Applied, error) {
-	applied, err := s.Store.Apply(ctx, tenant, c)
-	if tenant != s.tenant || c.Conversation != s.conversation {
-		return applied, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.found, s.none = nil, nil
-	if err == nil && !c.ExpectCreated.IsZero() {
-		s.latest = Conversation{Name: c.Conversation, Head: applied.Head, Revision: applied.Revision,
-			Created: Micro(c.ExpectCreated), Updated: Micro(c.Now)}
-	}
-	return applied, err
 }
 
 // Conversation implements Store.
@@ -194,7 +170,7 @@ func (s *Snapshot) Content(ctx context.Context, tenant string, h Hash) ([]byte, 
 func (s *Snapshot) Messages(ctx context.Context, tenant string, to Place, first, last int64, hashes bool,
 	visit func(*Entry) error) error {
 	s.mu.Lock()
-	g := s.trunks
+	g := s.found
 	s.mu.Unlock()
 	if !hashes || g == nil || tenant != s.tenant || to == (Place{}) {
 		return s.Store.Messages(ctx, tenant, to, first, last, hashes, visit)
@@ -230,21 +206,23 @@ func (s *Snapshot) Identity(at Place) (identity Hash, ok bool) {
 	return identity, ok
 }
 
-// Latest returns the conversation as the snapshot last saw it, with its head and revision, and
-// false if it has not seen it.
-func (s *Snapshot) Latest() (Conversation, bool) {
+// Seen returns the conversation as the snapshot has it, and false if it has not read it.
+func (s *Snapshot) Seen() (c Conversation, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.latest, s.latest.Revision > 0
+	if s.found != nil {
+		c = s.found.Conversation
+	}
+	return c, c.Revision > 0
 }
 
 // has reports whether the way to a place needs no question.
 func (s *Snapshot) has(to Place) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.trunks == nil {
+	if s.found == nil {
 		return false
 	}
-	_, ok := s.trunks.way(to)
+	_, ok := s.found.way(to)
 	return ok
 }
