@@ -359,3 +359,27 @@ func TestADecisionWhoseAnswerWasLostIsDropped(t *testing.T) {
 		t.Errorf("%d decisions at most, and %d are left", most, left)
 	}
 }
+
+// Proposals and notes of earlier programs, which had other kinds, are ignored: a call is planned,
+// sent and stored as without them.
+func TestProposalsOfEarlierProgramsAreIgnored(t *testing.T) {
+	store, engines := share(t, 1)
+	content := []byte("what a proposal sends in place of a message")
+	_, err := store.Apply(ctx, timeline.Local, timeline.Change{Conversation: "talk", Stay: true, Now: time.Now(),
+		Contents: [][]byte{content}, Put: []timeline.Record{
+			{Kind: "number", Key: "p-old-0", Data: []byte(`{"view":{"v":1,"covers":2},"path":"00"}`),
+				Contents: []timeline.Hash{timeline.HashOf(content)}},
+			{Kind: "number", Key: "p4"},
+			{Kind: "quiet", Key: "a request"},
+		}})
+	must(err)
+	begun := ask(engines[0], "call", talk(18, "A question.", 500))
+	begun.end(http.StatusOK)
+	must(engines[0].Wait(ctx))
+	notes := timeline.Notes{Store: store, Tenant: timeline.Local, Conversation: "talk"}
+	plans, err := plan.List(ctx, notes, nil)
+	if err != nil || begun.plan == "" || len(plans) != 1 || plans[0].ID != begun.plan || plans[0].Name() != "p1" {
+		t.Errorf("stored plans %v, %v instead of %q", names(plans), err, begun.plan)
+	}
+	must(store.Verify(ctx, func(p timeline.Problem) { t.Errorf("verify: %+v", p) }))
+}
