@@ -97,8 +97,8 @@ func titled(text string, end int, last map[string]int) int {
 	return end
 }
 
-// tries returns how many lines of a text are compared with forms of titles and marks. What
-// has more lines that could be some is not a person's.
+// tries returns how many lines of a text are compared with forms of titles and marks. A text
+// with more lines that look like titles or marks was not written by a person.
 func tries(text string) int { return 16 + len(text)/64 }
 
 // fenceOf returns the fence that a line opens or closes, or "".

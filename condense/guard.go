@@ -33,7 +33,7 @@ type Error struct {
 	// Cost, TokensIn and TokensOut are those of the failed call (SPEC B5).
 	Cost                float64
 	TokensIn, TokensOut int
-	// Hint tells a person what to do; it may be empty.
+	// Hint is what a person can do; it may be empty.
 	Hint string
 }
 

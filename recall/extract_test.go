@@ -103,8 +103,8 @@ func FuzzExtractsAreRead(f *testing.F) {
 	})
 }
 
-// Stored words are those of this version: if this test fails because a Reader now returns
-// others, raise the number in extractKind, and then put the hash here.
+// The stored words are those that this version reads. If this test fails because a Reader now
+// returns other words, raise the number in extractKind, and write the new hash here.
 func TestExtractsHaveTheWordsOfTheirKind(t *testing.T) {
 	const kind, want = "words/1", "eb8c638ff9ba79a0eac3353139679f5e"
 	var lines strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/oriel-context/oriel/timeline/memory"
 )
 
-// flaky is a model that fails as often as told, and then works.
+// flaky is a model whose calls fail as long as fail returns an error.
 type flaky struct {
 	counting
 	fail func() error // nil: it works

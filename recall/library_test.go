@@ -641,7 +641,7 @@ func TestALibraryServesManyAtOnce(t *testing.T) {
 				branch := apply(t, store, timeline.Local, timeline.Change{Conversation: "c", At: first.Places[i%3]},
 					matters(fmt.Sprint("b", g, "x", i))...)
 				w := Where{Conversation: "c", At: branch.Head}
-				if got := shown(t, l, w); strings.Count(got, "=b") > 1 { // a branch of its own, and no other
+				if got := shown(t, l, w); strings.Count(got, "=b") > 1 { // it sees its own branch, not the others
 					t.Errorf("found %q", got)
 				}
 				shown(t, l, Where{Conversation: "d", Reach: ReachUser})

@@ -199,7 +199,8 @@ func TestPastedPagesTellNoDates(t *testing.T) {
 	}
 }
 
-// Labels of texts are not people, so that what the user wants still holds.
+// A label such as "Note:" at the beginning of a line is not the name of a speaker: the
+// instructions of the user before it still hold.
 func TestLabelsDoNotEndInstructions(t *testing.T) {
 	s := NewScope(Options{})
 	said := []string{"Please port the parser. Always use tabs for indentation. Never touch the vendor folder."}

@@ -27,7 +27,7 @@ const MaxEnding = 64
 // GatheredKinds are the kinds of the records in Gathered.
 var GatheredKinds = []string{"thread", KindPin, KindHold, KindPlan, KindSize, KindDecision, "summary"}
 
-// Wanted says how much Distant.Gather reads. The zero value leaves out the messages only.
+// Wanted is how much Distant.Gather reads. The zero value leaves out the messages only.
 type Wanted struct {
 	// Known are ids of plans, and Plans is a number, or 0: of the plans with these ids, and of
 	// all but the newest Plans, only the keys are read.

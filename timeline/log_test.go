@@ -183,7 +183,7 @@ func TestLogFailsWithItsChange(t *testing.T) {
 	}
 }
 
-// before does something to a store before a change.
+// before is a store that calls a function before each change.
 type before struct {
 	timeline.Store
 	do func()

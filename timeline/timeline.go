@@ -222,7 +222,7 @@ type Change struct {
 	// Now is the time of the change. It is required. Began is the time at which a new
 	// conversation began; zero means Now.
 	Now, Began time.Time
-	// Patient says that nobody waits for the change: a store may let it wait some
+	// Patient reports that nobody waits for the change: a store may let it wait some
 	// milliseconds, to commit it together with others.
 	Patient bool
 }

@@ -141,7 +141,8 @@ func (l *Limits) Took(a Asked, tokens int) bool {
 	key := a.key()
 	n, ok := l.known[key]
 	changed := false
-	// A claim is a tenth below what the provider named: a tenth more does not refute it.
+	// A claim is set a tenth below the limit that the provider named, so that a request of a
+	// tenth more does not refute it.
 	if ok && n.Claim != nil && 8*tokens > 9*n.Claim.Tokens {
 		n.Claim, changed = nil, true
 	}

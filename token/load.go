@@ -76,7 +76,7 @@ func (ms *Models) Merge(data []byte) (*Models, error) {
 // ownFile is the origin of figures that stand in a file of the user's or in the settings.
 const ownFile = "your own"
 
-// layer says how entries are merged.
+// layer is how entries are merged.
 type layer struct {
 	// figures is the origin of the figures that entries have; "" if their source names it.
 	figures string
@@ -185,7 +185,7 @@ type entryHead struct {
 	Cache          struct{ TTL json.RawMessage }
 }
 
-// figures reports whether the entry has figures that matter most, of its own.
+// figures reports whether the entry itself has a window or a price, the figures that matter most.
 func (h *entryHead) figures() bool {
 	return h.Window != nil || h.Prices.Input != nil || h.Prices.Output != nil
 }

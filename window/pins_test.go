@@ -203,7 +203,7 @@ func TestTheNewestWordsAreWholeWhileTheyFit(t *testing.T) {
 	})
 }
 
-// Where one policy keeps all pins whole, by masking or eliding what stands beside them,
+// Where one policy keeps all pins whole, by masking or clipping what stands beside them,
 // every other policy does. SPEC A4, E5
 func TestPinsThatFitBesideElidedMessagesStayUnderEveryPolicy(t *testing.T) {
 	hard := 0

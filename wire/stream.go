@@ -162,7 +162,7 @@ func (r *StreamReader) Over() bool { return r.stream.Over }
 // Kept returns the number of bytes kept so far.
 func (r *StreamReader) Kept() int { return r.stream.Kept }
 
-// account tells the stream what it is bounded by.
+// account sets the limits of the stream.
 func (r *StreamReader) account() {
 	r.stream.Limit, r.stream.Take, r.stream.Buffered = r.limit(), r.Take, cap(r.line)+cap(r.data)
 }

@@ -79,7 +79,7 @@ type finding struct {
 	Check  string `json:"check"`
 	Status status `json:"status"`
 	Found  string `json:"found"`
-	// Advice says what to do.
+	// Advice is what to do.
 	Advice string `json:"advice,omitempty"`
 }
 

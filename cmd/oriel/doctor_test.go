@@ -346,7 +346,7 @@ func TestDoctorKnowsCodex(t *testing.T) {
 	}
 }
 
-// A file that cannot be used is told with its line, and the other checks go on.
+// A file that cannot be used is reported with its line, and the other checks go on.
 func TestDoctorReadsTheSettings(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.toml")

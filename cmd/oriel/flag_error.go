@@ -11,7 +11,7 @@ import (
 	"github.com/oriel-context/oriel/internal/term"
 )
 
-// plainFlagError says what a flag takes where its value cannot be read, in place of what
+// plainFlagError names the values that a flag takes if its value cannot be read, in place of what
 // package strconv says.
 func plainFlagError(cmd *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError

@@ -59,7 +59,7 @@ func readInput(cmd *cobra.Command, args []string) ([]byte, error) {
 	return data, nil
 }
 
-// sayReading tells a person at a terminal that the command waits for input.
+// sayReading notes, for a person at a terminal, that the command waits for input.
 func sayReading(cmd *cobra.Command, name string) {
 	if name == standardInput && term.IsTerminal(cmd.InOrStdin()) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "oriel: reading standard input: Ctrl-D ends it, Ctrl-C stops")

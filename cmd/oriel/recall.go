@@ -315,7 +315,7 @@ func (o *recallFlags) people(r *found) []report.Hit {
 	return hits[:min(len(hits), cmp.Or(o.top, peopleTop))]
 }
 
-// howFound says how a result was found.
+// howFound describes how a result was found.
 func (r *found) howFound() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %.1f s", r.result.Mode, r.result.TookMS/1000)

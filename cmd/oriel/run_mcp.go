@@ -9,7 +9,7 @@ import (
 	"github.com/oriel-context/oriel/internal/prompt"
 )
 
-// registration tells an agent of the MCP server of a run, by its command line or its
+// registration registers the MCP server of a run with an agent, by its command line or its
 // environment. No file of the person's is changed.
 type registration struct {
 	// args come first among the agent's arguments; changed are variables.

@@ -269,7 +269,7 @@ func TestBillOfAResumedSession(t *testing.T) {
 	}
 }
 
-// Nothing left out, nothing saved; and it is never cheaper to send more.
+// If nothing was left out, nothing was saved. What was sent never costs more than what came.
 func TestBillProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		small := rapid.IntRange(0, 5000)

@@ -124,8 +124,9 @@ var ignoredAtStart = func() (list []os.Signal) {
 	return list
 }()
 
-// mindSignals lets programs that are started mind all signals: those that this process was
-// started with ignored, as by nohup or in the background of a script, they would ignore.
+// mindSignals makes sure that programs started by the tests react to all signals. A child
+// inherits ignored signals, and this process may ignore some: under nohup, or in the background
+// of a script.
 func mindSignals() {
 	if len(ignoredAtStart) > 0 {
 		signal.Notify(make(chan os.Signal, 1), ignoredAtStart...) // as good as ignored, but not inherited
@@ -148,7 +149,7 @@ func awaiter(t *testing.T, r io.Reader) func(text string) (seen []string) {
 	}
 }
 
-// A child that minds no signal is not ended, nor is oriel before it; what is for oriel
+// A child that ignores all signals is not ended, nor is oriel before it; what is for oriel
 // alone is passed on, and the exit code is the child's.
 func TestRunPassesSignalsOn(t *testing.T) {
 	cmd, say, await := startRun(t)

@@ -37,8 +37,8 @@ func deleteLog(t *testing.T, dir string, suffixes []string) {
 	}
 }
 
-// copyOf is a copy of the folder: what kill -9 would leave now. Another process makes it, as
-// a process that closes a file of SQLite's loses its locks.
+// copyOf copies the folder as it is now, as kill -9 would leave it. Another process copies it:
+// a process that closes one of SQLite's files loses its locks on that file.
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "left")

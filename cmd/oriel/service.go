@@ -247,8 +247,8 @@ const (
 	taskName  = "Oriel"
 )
 
-// step is a command of the service manager. One that mayFail undoes what need not be there.
-// One that waits is refused while the service that ran before still ends.
+// step is a command of the service manager. A step that mayFail removes something that may not
+// exist. A step that waits is refused until the service that ran before has ended.
 type step struct {
 	argv    []string
 	mayFail bool

@@ -95,7 +95,7 @@ func planRows(b *bytes.Buffer, plans []report.Plan, sc term.Screen) {
 	t.Draw(b)
 }
 
-// whyOf says what a plan did, and whether that was undone.
+// whyOf describes what a plan did, and whether that was undone.
 func whyOf(p *report.Plan) string {
 	if p.Undone {
 		return "undone: " + p.Why
@@ -107,7 +107,7 @@ func whyOf(p *report.Plan) string {
 // and the last ones.
 const maxSpans = 20
 
-// besides says what a plan changed beside its messages, so that the figures add up.
+// besides lists what a plan changed apart from its messages, so that the figures add up.
 func besides(p *report.Plan) (text string) {
 	put := 0
 	for _, in := range p.Inserted {

@@ -218,7 +218,7 @@ func TestAnErrorThatNobodyReadsEndsTheProgram(t *testing.T) {
 	}
 }
 
-// What was missed while nobody read is told as soon as somebody does.
+// What was missed while nobody read is reported as soon as somebody does.
 func TestDroppedLogLinesAreReported(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -93,7 +93,7 @@ func topLive(cmd *cobra.Command, client *topClient) error {
 	if in == nil || out == nil {
 		return errors.New("oriel top needs a terminal: use --once or --json for a script")
 	}
-	var first topOverview // a mistake in the address is told before the screen changes
+	var first topOverview // a mistake in the address is reported before the screen changes
 	if err := client.ask(cmd.Context(), http.MethodGet, "overview", nil, &first); err != nil {
 		return &failure{err}
 	}

@@ -114,7 +114,7 @@ func (s *topScreen) followServer(ctx context.Context, changed chan<- struct{}) {
 	tell := func() {
 		select {
 		case changed <- struct{}{}:
-		default: // it is told already
+		default: // it is shown already
 		}
 	}
 	for {

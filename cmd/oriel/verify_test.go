@@ -21,7 +21,7 @@ func command(t *testing.T, args ...string) (code int, out, errOut string) {
 	return code, o.String(), e.String()
 }
 
-// Whatever page of the file is broken, verify exits with 1 and tells what it found:
+// Whatever page of the file is broken, verify exits with 1 and lists what it found:
 // also where it could not go on after that.
 func TestVerifyTellsWhatItFoundWhereverAPageIsBroken(t *testing.T) {
 	dir := t.TempDir()

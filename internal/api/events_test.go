@@ -116,7 +116,7 @@ func TestEventsAreStreamed(t *testing.T) {
 	}
 }
 
-// Publishing never waits for a stream: one that is behind loses events, and is told.
+// Publishing never waits for a stream: one that is behind loses events, and is sent their number.
 func TestSlowStreamsLoseEventsAndAreTold(t *testing.T) {
 	w := newWorld(t, nil)
 	for i := range 1000 {

@@ -144,7 +144,8 @@ func (q *request) recall(o *recallOrder) (*found, error) {
 	return out, nil
 }
 
-// What an explanation looks at, and how many missed passages it lists.
+// An explanation repeats the search with explainTop passages and explainBudget tokens, and lists
+// at most maxMissed of the passages that were not shown.
 const (
 	explainTop    = 200
 	explainBudget = 20_000

@@ -12,7 +12,7 @@ import (
 
 // Hub passes events to streams. Publishing never waits: it appends to a ring of the newest
 // events and wakes the streams, each of which reads the ring at its own pace. A stream that
-// is behind by more than the ring loses events and is told how many.
+// is behind by more than the ring loses events and is sent their number.
 //
 // It is safe for concurrent use.
 type Hub struct {

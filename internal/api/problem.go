@@ -41,10 +41,10 @@ func notFound(hint, format string, args ...any) *problem {
 	return newProblem(http.StatusNotFound, hint, format, args...)
 }
 
-// errNone: there is no history yet. A store that cannot be opened returns its own error.
+// hintList is the hint of errors about a conversation that does not exist.
 const hintList = "GET " + Prefix + "conversations lists the conversations"
 
-// problemOf returns the problem that a client is told about an error.
+// problemOf returns the problem that a client is sent for an error.
 func problemOf(err error) *problem {
 	var p *problem
 	var e *oriel.Error

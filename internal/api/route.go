@@ -262,7 +262,7 @@ func checkMembers(body []byte, v any) error {
 	return nil
 }
 
-// jsonName returns what JSON calls a kind of Go's.
+// jsonName returns JSON's name of one of Go's kinds.
 func jsonName(kind string) string {
 	switch {
 	case strings.HasPrefix(kind, "int"):

@@ -70,7 +70,7 @@ func TestTheIDsOfOtherTenantsAreUnknown(t *testing.T) {
 	if walked < 15 {
 		t.Errorf("only %d routes have ids", walked)
 	}
-	// Nothing of it changed ann's.
+	// None of these requests changed the conversation of the tenant ann.
 	w.tenant = "ann"
 	var c struct{ Pins []int64 }
 	if w.get("conversations/annsecret", &c); len(c.Pins) > 0 {

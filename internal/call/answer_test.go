@@ -106,7 +106,7 @@ func answering(t *testing.T, limit int64) (b *bench, ask func(size int, stream b
 }
 
 // A compressed answer is kept up to the size up to which a plain one is, whatever its
-// encoding; the client gets all of it, and what was not kept is told.
+// encoding; the client gets all of it, and what was not kept is reported.
 func TestCompressedAnswersStopAtThePlainLimit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for long, and nothing beside it")
@@ -132,7 +132,7 @@ func TestCompressedAnswersStopAtThePlainLimit(t *testing.T) {
 }
 
 // Copies of answers are taken from the memory of all calls. Where there is none, the
-// client gets its answer all the same, and the call is recorded without it, which is told.
+// client gets its answer all the same, and the call is recorded without it, which is reported.
 func TestAnswersBeyondTheMemoryAreTold(t *testing.T) {
 	b, ask := answering(t, 4<<20)
 	for _, encoding := range []string{"", "gzip"} {
@@ -153,7 +153,7 @@ func TestAnswersBeyondTheMemoryAreTold(t *testing.T) {
 }
 
 // An answer of more parts than are kept reaches the client; the call is recorded without
-// it, which is told, with what the provider counted.
+// it, which is reported, with what the provider counted.
 func TestAnswersOfManyPartsAreTold(t *testing.T) {
 	parts := strings.Repeat("{},", wire.MaxParts) + "{}"
 	const usage = `"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}`

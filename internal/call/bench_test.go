@@ -15,9 +15,9 @@ import (
 	"github.com/oriel-context/oriel/wire"
 )
 
-// BenchmarkBegin is what a call waits for: reading the body, hashing its messages and
-// finding its conversation. Each call is the last one and two messages more; its body
-// is of about the size that the name says.
+// BenchmarkBegin measures what a call waits for: reading the body, hashing its messages and
+// finding its conversation. Each call has the messages of the one before it and two more. The
+// name of a case is about the size of its bodies.
 func BenchmarkBegin(b *testing.B) {
 	for _, c := range []struct {
 		name     string

@@ -109,7 +109,7 @@ func TestSummariesNameTheRecallToolOnlyIfTheRequestHasIt(t *testing.T) {
 }
 
 // SPEC B3, B5: a call never waits; the digest goes first, the summary takes its place at
-// the next cut and never between two; what it cost is told.
+// the next cut and never between two; what it cost is reported.
 func TestSummariesAreWrittenBehindTheScenes(t *testing.T) {
 	dir := t.TempDir()
 	var model saying

@@ -25,7 +25,7 @@ type nameless struct {
 	told   string // if set, a name that it was told and sends back
 }
 
-// ask makes a call by an engine and returns the conversation that it was told.
+// ask makes a call by an engine and returns the conversation that it was given.
 func (n *nameless) ask(e *oriel.Engine, id, text string) string {
 	n.list = append(n.list, json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, text)))
 	list := append([]json.RawMessage{json.RawMessage(fmt.Sprintf(`{"role":"system","content":%q}`, n.prompt))},
@@ -180,7 +180,7 @@ func TestOutageCallIsStoredOnceThoughItsConversationMoves(t *testing.T) {
 	}
 }
 
-// A client that sends back the name that it was told, during the outage or after it, goes on in
+// A client that sends back the name that it was given, during the outage or after it, goes on in
 // the conversation that its calls were written to.
 func TestOutageNameThatIsSentBackLeadsHome(t *testing.T) {
 	for _, during := range []bool{false, true} {
@@ -212,7 +212,7 @@ func TestOutageNameThatIsSentBackLeadsHome(t *testing.T) {
 	}
 }
 
-// A client may send back the name that it was told to a server that does not know it.
+// A client may send back the name that it was given to a server that does not know it.
 func TestNameThatIsSentBackToAnotherServer(t *testing.T) {
 	_, engines := outage(t, memory.New())
 	agent := &nameless{prompt: "You write programs."}

@@ -195,7 +195,7 @@ func TestLimitsAreNotBelievedForEver(t *testing.T) {
 	u.settle(3)
 }
 
-// A view that cannot be made is told, with the tokens of what was sent.
+// A view that cannot be made is reported, with the tokens of what was sent.
 func TestAViewThatCannotBeMadeIsTold(t *testing.T) {
 	u := before(t, nil, func(n int, w http.ResponseWriter) { message(w, "end_turn", 2000, 10) })
 	body := history("claude-sonnet-4-5", 5, "go on", "")
@@ -316,7 +316,7 @@ func TestWhatIsLearntIsKeptSoon(t *testing.T) {
 	})
 }
 
-// A store that is slow is told of once a minute, not with every call.
+// A store that is slow is reported once a minute, not with every call.
 func TestASlowStoreIsToldOnce(t *testing.T) {
 	store := &faulty{Store: memory.New()}
 	now := time.Now()

@@ -96,7 +96,7 @@ func (k *talker) untilCut() (plan string) {
 	}
 }
 
-// told are the events of a kind.
+// told returns the events of a kind.
 func (b *bench) told(kind string) (out []oriel.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

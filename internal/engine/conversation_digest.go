@@ -65,7 +65,7 @@ type folding struct {
 	job *summaryJob
 }
 
-// summaryJob is what a model is asked to summarise: what Covers describes.
+// summaryJob is a summary that a model is asked to write; covers are the items that it is about.
 type summaryJob struct {
 	in      condense.Input
 	covers  timeline.Ranges

@@ -271,7 +271,7 @@ func TestDigestsCostTheSameAtAnyLength(t *testing.T) {
 }
 
 // SPEC B5, B7, D7: a model's summary takes the place of the digest when the settings have
-// one: inline at once, otherwise when more has left. What it cost is told.
+// one: inline at once, otherwise when more has left. What it cost is reported.
 func TestAModelSummarisesWhatLeftTheWindow(t *testing.T) {
 	for _, inline := range []bool{true, false} {
 		t.Run(fmt.Sprint("inline ", inline), func(t *testing.T) {

@@ -73,7 +73,7 @@ func newPair(t *rapid.T, dir string) *pair {
 	return p
 }
 
-// both does the same to both and gives the first one's answer (SPEC E6).
+// both calls both conversations alike and returns the answer of the first (SPEC E6).
 func both[T any](t *rapid.T, p *pair, what string, do func(*Conversation) (T, error)) (T, error) {
 	x, err := do(p.a)
 	y, other := do(p.b)

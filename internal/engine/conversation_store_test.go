@@ -235,7 +235,7 @@ func TestEverythingSurvivesARestart(t *testing.T) {
 	if err := c.engine.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// Smaller ones take something out of view, and say so.
+	// Smaller limits take items out of view, and a plan records that.
 	config.MaxItems = 2
 	c = open(t, config)
 	defer c.engine.Close()

@@ -47,7 +47,7 @@ func TestMeaningIsFoundInOtherWords(t *testing.T) {
 			Model: model, Details: &details}); err != nil {
 			t.Fatal(err)
 		}
-		// Counted are queries, and those with what each kind is counted for.
+		// asked counts the questions of each kind, counted those of them that the kind counts.
 		asked, counted := map[string]int{}, map[string]int{}
 		for lines := json.NewDecoder(&details); lines.More(); {
 			var d Detail

@@ -29,7 +29,7 @@ type Fault struct {
 	Stack string
 }
 
-// Error says what happened, in one line.
+// Error describes what happened, in one line.
 func (f *Fault) Error() string {
 	switch {
 	case f.Panic != nil:

@@ -82,5 +82,5 @@ func TestLinesThatBeginWithAnError(t *testing.T) {
 	}
 }
 
-// goroutine is a resender.Go.
+// goroutine implements resender.Go.
 func goroutine(work func() func()) { go func() { work()() }() }

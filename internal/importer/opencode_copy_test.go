@@ -59,7 +59,7 @@ func TestADatabaseThatIsWrittenToIsCopiedAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		write   func(string, int) error
 		withLog bool
-		copies  int // during which it is written to
+		copies  int // copies during which the database is written to
 	}{
 		"touched twice":        {touch, true, 2},
 		"touched without end":  {touch, true, 1000},

@@ -37,7 +37,7 @@ func (h *history) meanwhile(path string, then func(n int)) *importer.Report {
 	return r
 }
 
-// lines are generic ones of a conversation "c".
+// lines returns n messages of the conversation "c" in the generic format.
 func lines(n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -10,7 +10,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 )
 
-// rowsOf says how a database with a table of sessions and a table of messages is read.
+// rowsOf describes how a database with a table of sessions and a table of messages is read.
 type rowsOf struct {
 	format Format
 	stored string // the format of messages in the timeline

@@ -92,7 +92,7 @@ func (t *tools) directives(ctx context.Context, r *request, in *directivesInput)
 	return out, nil
 }
 
-// directivesQuoted says what the quotations of a list are.
+// directivesQuoted explains what the quotations of a list are.
 const directivesQuoted = "Lines with \">\" quote what users said; a user's message may have text of others."
 
 func newDirective(d *oriel.Directive) directive {

@@ -272,7 +272,7 @@ func whereInWords(w recall.Where, own string) string {
 	return "conversation " + quote.Label(w.Conversation)
 }
 
-// note says whether the answer is complete, and how to read more. shown has the best first,
+// note returns whether the answer is complete, and how to read more. shown has the best first,
 // inWindow are messages that the agent has in view.
 func (s *search) note(shown []passage, total int, inWindow []int64) string {
 	have := ""
@@ -318,7 +318,7 @@ func messageList(ids []int64) string {
 	return "messages " + strings.Join(texts, ", ")
 }
 
-// elsewhere says where else to look.
+// elsewhere returns where else to look.
 func (s *search) elsewhere() string {
 	switch s.where.Reach {
 	case recall.ReachUser:

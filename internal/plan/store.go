@@ -147,9 +147,9 @@ func Names(ctx context.Context, n timeline.Notes) (map[string]string, error) {
 	return names, err
 }
 
-// List returns the plans of all branches, without Plan, oldest first. Of those that known
-// reports, and of all but the newest plans if known is not nil, it returns only the id and
-// the number, which costs little.
+// List returns the plans of all branches, without Plan, oldest first. If known is not nil, it
+// reads those of the newest Most plans that known does not report; of the others it returns
+// only the id and the number, which costs little.
 func List(ctx context.Context, n timeline.Notes, known func(id string) bool) ([]Stored, error) {
 	if known == nil {
 		records, err := recordsOf(ctx, n, timeline.KindPlan, "")

@@ -160,7 +160,7 @@ func (c *crowd) ask(from, token string, signIn bool) (status int, body string) {
 	return w.Code, w.Body.String()
 }
 
-// fill has as many answers to wrong tokens of an address delayed as may be.
+// fill sends wrong tokens from an address until as many answers to it are delayed as may be.
 func (c *crowd) fill(from string) {
 	for range 16 {
 		go c.ask(from, "wrong-0123456789", false)
@@ -168,7 +168,7 @@ func (c *crowd) fill(from string) {
 	synctest.Wait()
 }
 
-// fillAll does so with as many addresses as it takes to reach the limit of all.
+// fillAll fills so many addresses that the limit of all addresses is reached.
 func (c *crowd) fillAll() {
 	c.t.Helper()
 	for i := range 64 {

@@ -215,7 +215,7 @@ func TestRequestsThatCount(t *testing.T) {
 	}
 }
 
-// slow counts for ever.
+// slow is an engine that does not finish counting a body until release is closed.
 type slow struct {
 	nothing
 	release chan struct{}

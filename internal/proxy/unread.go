@@ -20,7 +20,7 @@ type Unread struct {
 	// Client is the first word of the header User-Agent; empty if there is none.
 	Client string `json:"client"`
 	Path   string `json:"path"`
-	// Why says what happened to them.
+	// Why is what happened to them.
 	Why   string    `json:"why"`
 	Count int64     `json:"count"`
 	Last  time.Time `json:"last"`

@@ -41,7 +41,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Error says what is wrong with a text and where.
+// Error is what is wrong with a text, and where.
 type Error struct {
 	// Offset is the first byte that no valid text could have there: the length
 	// of the text if it ends too early, the backslash of a lone surrogate, the

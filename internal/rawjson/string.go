@@ -99,8 +99,8 @@ var unescape = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// decodeEscape decodes the escape at the start of s, a surrogate pair whole, and
-// says how long it is. What no valid string has decodes to U+FFFD.
+// decodeEscape decodes the escape at the start of s and returns its length. The two escapes of a
+// surrogate pair count as one. An escape that is not valid decodes to U+FFFD.
 func decodeEscape(s []byte) (r rune, n int) {
 	if len(s) < 2 {
 		return utf8.RuneError, len(s)

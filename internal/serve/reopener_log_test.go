@@ -24,7 +24,7 @@ import (
 const toldLog = "the log of the history, oriel.db-wal or oriel.db-shm, was deleted or replaced while it was in use"
 
 // left is a copy of the folder: what kill -9 would leave now. Another process makes it, as
-// a process that closes a file of SQLite's loses its locks.
+// a process that closes one of SQLite's files loses its locks on that file.
 func left(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "left")

@@ -118,7 +118,7 @@ func (b *branch) clone() *branch {
 	return &branch{of: b.of, sketch: b.sketch, side: b.side, stored: b.stored, common: b.common}
 }
 
-// Written tells where the store has the last message of a call, and the head of its
+// Written records where the store has the last message of a call, and the head of its
 // conversation.
 func (b *Index) Written(th *Thread, end, head timeline.Place) {
 	t := b.tenant(th.Tenant)

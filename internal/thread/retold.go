@@ -64,7 +64,7 @@ func randomWord(word string) bool {
 	return digits && mixed >= mixedWord
 }
 
-// kindOf tells small letters, capitals and digits apart.
+// kindOf distinguishes small letters, capitals and digits.
 func kindOf(c byte) int {
 	switch {
 	case digit(c):

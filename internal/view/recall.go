@@ -185,7 +185,7 @@ const (
 )
 
 // bring adds texts to a piece if they take at most room tokens, and reports
-// whether it did. found is what the last of the texts shows.
+// whether it did. found are the passages of the last text.
 func (e *draft) bring(into int, texts []string, found []recall.Passage, total, room int) (bool, error) {
 	if len(texts) == 0 {
 		return false, nil

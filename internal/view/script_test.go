@@ -255,7 +255,7 @@ func (p *play) message(word string) [][]byte {
 	return say(`{"role":%q,"content":[%s{"type":"text","text":%q%s}]}`, role, thinking, text, mark)
 }
 
-// tell says what became of a call.
+// tell describes what became of a call.
 func (p *play) tell(name string, c *call, err error) string {
 	p.t.Helper()
 	if err != nil {

@@ -44,7 +44,7 @@ func child(job string, args []string) int {
 		err = childHold(args[0], args[1])
 	case "read":
 		err = childRead(args[0])
-	case "copy": // a process that closes a file of SQLite's loses its locks
+	case "copy": // a process that closes one of SQLite's files loses its locks
 		var data []byte
 		if data, err = os.ReadFile(args[0]); err == nil {
 			err = os.WriteFile(args[1], data, 0o600)

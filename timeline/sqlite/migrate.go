@@ -40,7 +40,7 @@ func up(ctx context.Context, db *sql.DB) error {
 	return tx.Commit()
 }
 
-// migration is a migrate.Tx.
+// migration implements migrate.Tx.
 type migration struct{ tx *sql.Tx }
 
 func (m migration) Exec(ctx context.Context, statements string) error {

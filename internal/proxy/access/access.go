@@ -83,7 +83,8 @@ func InText(text string) string {
 	}
 }
 
-// Tokens answers for a store. It is safe for concurrent use.
+// Tokens checks tokens against those of a store, and remembers the results for a while. It is
+// safe for concurrent use.
 type Tokens struct {
 	store Store
 	now   func() time.Time

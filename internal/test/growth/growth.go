@@ -23,7 +23,7 @@ type Request struct {
 	// Pinned, if not nil, reports which messages are pinned, by depth from 1
 	// on.
 	Pinned func(depth int) bool
-	// Whole says that the request cannot be cut.
+	// Whole reports that the request cannot be cut.
 	Whole bool
 }
 

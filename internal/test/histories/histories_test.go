@@ -137,7 +137,7 @@ func TestKeysComeTwiceAndInAnyOrder(t *testing.T) {
 	}
 }
 
-// hasTwice tells whether any object of the next value has a key twice.
+// hasTwice reports whether any object of the next value has a key twice.
 func hasTwice(t *testing.T, d *json.Decoder) bool {
 	t.Helper()
 	tok, err := d.Token()

@@ -63,7 +63,7 @@ type Problem struct {
 	Code string
 	// Index is the position in messages or input, -1 for the body as a whole.
 	Index int
-	// Msg says what is wrong, for a person.
+	// Msg is what is wrong, for a person.
 	Msg string
 }
 

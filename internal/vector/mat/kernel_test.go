@@ -215,7 +215,7 @@ func TestMulIsThePlainOneWithinRounding(t *testing.T) {
 	})
 }
 
-// near tells whether two numbers are at most the tolerance apart; a NaN is near
+// near reports whether two numbers are at most the tolerance apart; a NaN is near
 // a NaN.
 func near(got, want float32, tolerance float64) bool {
 	g, w := float64(got), float64(want)

@@ -26,9 +26,9 @@ type program struct {
 	parts int
 	// budget has room for tools and instructions, and some of the parts.
 	budget int
-	// compacts says that it asks for a summary of its conversation.
+	// compacts reports that it asks for a summary of its conversation.
 	compacts bool
-	// sockets says that it asks for a WebSocket.
+	// sockets reports that it asks for a WebSocket.
 	sockets bool
 	// asked is how often it is asked for the fact.
 	asked int

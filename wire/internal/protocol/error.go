@@ -14,7 +14,7 @@ type Error struct {
 	Path string
 	// Offset is the byte at which the field, or the fault in the JSON, begins.
 	Offset int
-	// Msg says what is wrong and what is expected.
+	// Msg is what is wrong, and what is expected.
 	Msg string
 	// TooMany reports that the body has more parts, messages, tools or members
 	// than Limits.Parts, or a reply more than MaxParts.

@@ -202,7 +202,7 @@ func (s *stream) setItem(r *protocol.Stream, e *streamEvent, whole bool) {
 		kept: len(raw) + protocol.Structure}
 }
 
-// same reports whether v is the same item again.
+// same reports whether v has the id of the item.
 func (i *streamItem) same(v rawjson.Value) bool {
 	doc, err := rawjson.Parse(i.raw, rawjson.Limits{})
 	id := v.Get("id")
