@@ -52,7 +52,7 @@ type Rules struct {
 // Split divides a history into exchanges, in order and without gaps, and lists
 // the history's faults.
 func Split(msgs []Message, rules Rules) ([]Exchange, []Problem) {
-	s := splitter{msgs: msgs, rules: rules, references: rules.Held}
+	s := splitter{msgs: Identified(msgs), rules: rules, references: rules.Held}
 	s.group()
 	s.survey()
 	s.pair()

@@ -154,8 +154,8 @@ func (s *splitter) answerByName(i int, p *Part) bool {
 	return false
 }
 
-// pairKey returns the key that a call shares with its result: the id or, in
-// OpenAI's older form without ids, the function's name. Approvals and hosted
+// pairKey returns the key that a call shares with its result: the id, or the
+// name for a result to which [Identified] found no call. Approvals and hosted
 // tools have their own id spaces.
 func pairKey(p *Part) string {
 	switch {

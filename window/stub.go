@@ -35,18 +35,19 @@ func results(h *History) []result {
 		message, part int
 	}
 	calls := map[string]call{}
-	named := map[string][]call{} // those of the newest message that have no ids
+	named := map[string][]call{} // those of the newest message that came without ids
+	messages := chat.Identified(h.Messages)
 	var out []result
 	for e, x := range h.Cuts.Exchanges {
 		for i := x.Start; i < x.End; i++ {
-			if h.Messages[i].Role == chat.Assistant {
+			if messages[i].Role == chat.Assistant {
 				clear(named)
 			}
-			for j := range h.Messages[i].Parts {
-				p := &h.Messages[i].Parts[j]
+			for j := range messages[i].Parts {
+				p := &messages[i].Parts[j]
 				switch p.Kind {
 				case chat.Call:
-					if p.ID == "" {
+					if h.Messages[i].Parts[j].ID == "" {
 						named[p.Name] = append(named[p.Name], call{p.Name, p.Arguments(), i, j})
 					}
 					calls[p.ID] = call{p.Name, p.Arguments(), i, j}

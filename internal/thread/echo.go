@@ -2,6 +2,8 @@ package thread
 
 import (
 	"bytes"
+	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -64,19 +66,18 @@ func (t *tenant) unheard(n *namespace, r *Request, p place) (e echo, heard *bran
 }
 
 // related reports whether a message contains something that only this reply
-// has: the id of a call, or most of a text.
+// has: the id of a call, a call with the same arguments if its client keeps no
+// ids, or most of a text.
 func related(reply, m *chat.Message) bool {
 	if m.Role != reply.Role {
 		return false
 	}
-	var ids []string
-	for i := range reply.Parts {
-		if p := &reply.Parts[i]; p.Kind == chat.Call && p.ID != "" {
-			ids = append(ids, p.ID)
+	made, kept := callsOf(reply), callsOf(m)
+	for i, p := range kept {
+		if p.ID != "" && slices.ContainsFunc(made, func(c *chat.Part) bool { return c.ID == p.ID }) {
+			return true
 		}
-	}
-	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Kind == chat.Call && slices.Contains(ids, p.ID) {
+		if i < len(made) && (p.ID == "" || made[i].ID == "") && sameCall(made[i], p) {
 			return true
 		}
 	}
@@ -92,6 +93,30 @@ func related(reply, m *chat.Message) bool {
 		n++
 	}
 	return n >= leastCommon && n*5 >= min(len(a), len(b))*4
+}
+
+// callsOf returns the calls of a message.
+func callsOf(m *chat.Message) (calls []*chat.Part) {
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == chat.Call {
+			calls = append(calls, p)
+		}
+	}
+	return calls
+}
+
+// sameCall reports whether two calls are of one tool, with the same arguments.
+func sameCall(a, b *chat.Part) bool {
+	return a.Name == b.Name && sameJSON(a.Arguments(), b.Arguments())
+}
+
+// sameJSON reports whether two texts are the same JSON value.
+func sameJSON(a, b string) bool {
+	if a == b {
+		return true
+	}
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
 func textOf(m *chat.Message) string {

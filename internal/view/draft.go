@@ -35,6 +35,8 @@ type draft struct {
 	first    int      // the first piece that a new cut changes
 	least    int      // how many messages the replaced cut covers
 	reused   float64  // what a summary that takes the place of a digest cost
+	// identified are the messages of the request with ids in all calls; nil until one is needed.
+	identified []chat.Message
 }
 
 func (s *request) newDraft(cut *plan.Plan, pieces []wire.Piece) *draft {

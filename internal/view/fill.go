@@ -75,12 +75,23 @@ func (e *draft) notes(first int) (notes []note, asked map[string]string) {
 			if asked == nil {
 				asked = e.questions()
 			}
-			if key := asked[p.ID]; key != "" {
+			if key := asked[e.callOf(e.pieces[k].Index, j)]; key != "" {
 				notes = append(notes, note{message: e.pieces[k].Index, piece: k, part: j, key: key})
 			}
 		}
 	}
 	return notes, asked
+}
+
+// callOf returns the id of the call that part j of message i of the request answers.
+func (e *draft) callOf(i, j int) string {
+	if e.identified == nil {
+		e.identified = chat.Identified(e.Body.Messages)
+	}
+	if parts := e.identified[i].Parts; j < len(parts) {
+		return parts[j].ID
+	}
+	return ""
 }
 
 // fillRoom is the size of what surrounds a text.
@@ -136,9 +147,10 @@ func (e *draft) questions() map[string]string {
 			if p.Kind != chat.Call {
 				continue
 			}
-			all[p.ID] = ""
+			id := e.callOf(i, j)
+			all[id] = ""
 			if _, about := condense.MainArgument(p.Name, p.Arguments()); about != "" {
-				all[p.ID] = p.Name + "\x00" + canonical(p.Arguments())
+				all[id] = p.Name + "\x00" + canonical(p.Arguments())
 			}
 		}
 	}
@@ -183,7 +195,7 @@ func (e *draft) pointedAt(ctx context.Context, notes []note, asked map[string]st
 		var shown map[string]string // of this message, by id
 		for j := range e.Body.Messages[i].Parts {
 			p := &e.Body.Messages[i].Parts[j]
-			key := asked[p.ID]
+			key := asked[e.callOf(i, j)]
 			a, wanted := known[key]
 			if p.Kind != chat.Result || p.IsError || !wanted {
 				continue
