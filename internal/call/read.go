@@ -93,6 +93,12 @@ func (e *entry) call() *Stored {
 	}
 }
 
+// ReadBody reads a body of the call, in the protocol in which the call was recorded.
+func (c *Stored) ReadBody(body []byte) (*wire.Body, error) {
+	f, _ := wire.ByName(c.Format)
+	return wire.Read(body, f, wire.Limits{})
+}
+
 // Read reads a stored record of kind "call".
 func Read(ctx context.Context, store timeline.Store, tenant string, r *timeline.Record) (*Stored, error) {
 	e, err := decodeEntry(r)

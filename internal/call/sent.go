@@ -11,7 +11,6 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
-	"github.com/oriel-context/oriel/wire"
 )
 
 // SentOptions are the options of ReadSent.
@@ -64,8 +63,7 @@ func ReadSent(ctx context.Context, store timeline.Store, tenant, conversation st
 
 // input returns the call as the input of a viewer.
 func (e *entry) input(c *Stored) (*view.Input, error) {
-	format, _ := wire.ByName(e.Format) // Auto for what is unknown
-	body, err := wire.Read(c.Body, format, wire.Limits{})
+	body, err := c.ReadBody(c.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
-	"github.com/oriel-context/oriel/wire"
 )
 
 // Options say how is counted.
@@ -144,7 +143,7 @@ func readPieces(ctx context.Context, store timeline.Store, tenant, conversation 
 	if err != nil {
 		return nil, token.Breakdown{}, nil, err
 	}
-	body, err := wire.Read(sent, wire.Auto, wire.Limits{})
+	body, err := stored.ReadBody(sent)
 	if err != nil {
 		return nil, token.Breakdown{}, nil, err
 	}
@@ -224,7 +223,7 @@ func (w *Window) largest(pieces []piece, most int) {
 func (w *Window) unused(ctx context.Context, store timeline.Store, tenant string, records []timeline.Record,
 	stored *call.Stored, pieces []piece) error {
 	w.Unused = []Tool{}
-	came, err := wire.Read(stored.Body, wire.Auto, wire.Limits{})
+	came, err := stored.ReadBody(stored.Body)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
-	"github.com/oriel-context/oriel/wire"
 )
 
 // Total is what filled the windows of all calls since a time. Of the calls of a
@@ -223,7 +222,7 @@ func (s *totalSum) add(ctx context.Context, store timeline.Store, tenant string,
 	if err != nil {
 		return err
 	}
-	came, err := wire.Read(stored.Body, wire.Auto, wire.Limits{})
+	came, err := stored.ReadBody(stored.Body)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
-	"github.com/oriel-context/oriel/wire"
 )
 
 // Options select calls.
@@ -109,11 +108,11 @@ func measure(ctx context.Context, store timeline.Store, tenant string, c *timeli
 	} else if err != nil {
 		return nil, err
 	}
-	sent, err := wire.Read(data, wire.Auto, wire.Limits{})
+	sent, err := stored.ReadBody(data)
 	if err != nil {
 		return nil, fmt.Errorf("read call %s: %w", record.Key, err)
 	}
-	came, err := wire.Read(stored.Body, wire.Auto, wire.Limits{})
+	came, err := stored.ReadBody(stored.Body)
 	if err != nil {
 		return nil, fmt.Errorf("read call %s: %w", record.Key, err)
 	}
