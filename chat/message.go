@@ -155,7 +155,10 @@ type Request struct {
 	MaxOutput int
 	// ThinkingBudget is the part of MaxOutput reserved for thinking; 0 if not given.
 	ThinkingBudget int
-	Stream         bool
+	// Window is the context window that the request asks its server for; 0 if it asks for
+	// none.
+	Window int
+	Stream bool
 	// Managed is the field with which the request asks the provider to manage the window
 	// ("truncation", "previous_response_id", …); empty if there is none.
 	Managed string

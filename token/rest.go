@@ -181,7 +181,7 @@ func (w *remainder) known(key string, v rawjson.Value) bool {
 			w.sum.add(w.c.picture(&chat.Media{Data: lit[1 : len(lit)-1]}))
 			return true
 		}
-		return w.claimed(lit)
+		return w.claimed(lit) || w.composed(lit)
 	case rawjson.Object:
 		return !v.First().Exists() || key == "cache_control" || bytes.Equal(lit, w.args) || w.claimed(lit)
 	case rawjson.Array:
@@ -237,6 +237,34 @@ func (w *remainder) claimed(lit []byte) bool {
 		}
 	}
 	return false
+}
+
+// mostJoint is the most bytes, and jointTokens about the tokens, of what stands between two
+// texts that are one string of a message.
+const mostJoint, jointTokens = 16, 4
+
+// composed reports whether a string consists of the texts of several parts, and counts what
+// stands between them.
+func (w *remainder) composed(lit []byte) bool {
+	rest, texts := lit[1:len(lit)-1], 0
+	for i := range w.parts {
+		p := &w.parts[i]
+		if p.Kind != chat.Text || len(p.Raw) > 0 || p.Text.Empty() {
+			continue
+		}
+		text := p.Text[1 : len(p.Text)-1]
+		at := bytes.Index(rest[:min(len(rest), len(text)+mostJoint)], text)
+		if at < 0 || texts == 0 && at > 0 {
+			return false
+		}
+		rest = rest[at+len(text):]
+		texts++
+	}
+	if texts < 2 || len(rest) > 0 {
+		return false
+	}
+	w.sum.add(raw{text: jointTokens * (texts - 1), rough: true})
+	return true
 }
 
 // literal returns the JSON that a part represents.

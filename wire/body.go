@@ -125,6 +125,7 @@ func (b *Body) readTop(root rawjson.Value) error {
 		return err
 	}
 	b.members = make([]Member, 0, n)
+	b.Stream = p.Streams
 	for k, v := range root.Members() {
 		var err error
 		name := string(protocol.Key(k))

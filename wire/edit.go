@@ -59,6 +59,8 @@ func replace(f Format, raw []byte, texts map[int]string, find locator) ([]byte, 
 		return nil, err
 	}
 	p := f.Protocol()
+	joined := e.Texts()
+	replaced := false // a text of joined
 	for _, i := range slices.Sorted(maps.Keys(texts)) {
 		if i < 0 || i >= len(e.Message.Parts) {
 			return nil, protocol.In(protocol.At(protocol.Fail(e.Root, "no such part: the message has %d",
@@ -72,10 +74,16 @@ func replace(f Format, raw []byte, texts map[int]string, find locator) ([]byte, 
 		switch {
 		case e.Root.Kind() == rawjson.String:
 			return p.FromText(value), nil
+		case len(joined) > 1 && e.Message.Parts[i].Kind == chat.Text:
+			joined[i-e.Before()], replaced = value, true
+			continue
 		case p.AsResult != nil && e.Message.Parts[i].Kind == chat.Result:
 			value = p.AsResult(e, i, value)
 		}
 		e.Set(parent, name, value)
+	}
+	if replaced {
+		e.SetTexts(joined)
 	}
 	return e.Apply(), nil
 }
@@ -117,9 +125,10 @@ func text(p *Protocol, e *protocol.Edit, i int) (parent rawjson.Value, name stri
 // AppendText returns the raw message with one more text part at its end, so that
 // an existing message can carry a marker or a recalled passage. A list gets one
 // more element. A string becomes a list with the original literal as its first
-// text; an empty string is dropped, because providers refuse empty texts. A
-// plain-string input of Responses becomes a message. Without text AppendText
-// returns raw itself.
+// text; an empty string is dropped, because providers refuse empty texts. Where
+// a content is always a string, the text is joined to it, and is a part of its
+// own when the message is read again. A plain-string input of Responses becomes
+// a message. Without text AppendText returns raw itself.
 //
 // It refuses tool results, calls and other items that are not text by someone. It
 // looks at this message only: Anthropic reads consecutive user messages as one
@@ -154,6 +163,10 @@ func InsertText(f Format, raw []byte, text string, at int) ([]byte, error) {
 	if err := allowsText(p, e, at, len(e.Message.Parts)); err != nil {
 		return nil, err
 	}
+	if p.Joint != "" {
+		addJoined(e, p.Joint, text, at-e.Before())
+		return e.Apply(), nil
+	}
 	content := e.Content()
 	if content.Kind() != rawjson.Array {
 		return nil, protocol.Fail(e.Root, "a content without parts has no part %d", at)
@@ -186,6 +199,14 @@ func addText(f Format, raw []byte, text string, first bool) ([]byte, error) {
 	if err := allowsText(p, e, after, len(e.Message.Parts)); err != nil {
 		return nil, err
 	}
+	if p.Joint != "" {
+		at := 0
+		if !first {
+			at = len(e.Message.Parts)
+		}
+		addJoined(e, p.Joint, text, at)
+		return e.Apply(), nil
+	}
 	part := textPart(p, e.Message.Role, chat.Quote(text))
 	content := e.Content()
 	if e.Root.Kind() == rawjson.String {
@@ -205,6 +226,13 @@ func addText(f Format, raw []byte, text string, first bool) ([]byte, error) {
 		e.Set(e.Root, p.Content, listOf(p, e, rawjson.Value{}, part, first))
 	}
 	return e.Apply(), nil
+}
+
+// addJoined adds a text before a text of a content that is always a string, or at its end.
+func addJoined(e *protocol.Edit, joint, text string, at int) {
+	texts := e.Texts()
+	text = protocol.WithoutJoint(text, joint)
+	e.SetTexts(slices.Insert(texts, min(max(at, 0), len(texts)), chat.String(chat.Quote(text))))
 }
 
 // allowsText returns an error if a text cannot be added to the message before its parts from

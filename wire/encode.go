@@ -13,11 +13,13 @@ import (
 // What the protocol cannot express becomes text: an unknown part becomes a text
 // with its JSON. Encode drops thinking, which is useful only to the model that
 // produced it, and what a provider keeps for itself (references, compactions,
-// catalogues).
+// catalogues). Calls and results without ids get some, since most protocols need them.
 func Encode(f Format, r *chat.Request) ([]byte, error) {
 	p := f.Protocol()
 	if !p.IsProtocol() {
 		return nil, fmt.Errorf("encode: format %s has no requests: use %s", f, ProtocolNames())
 	}
-	return p.Encode(r)
+	identified := *r
+	identified.Messages = chat.Identified(r.Messages)
+	return p.Encode(&identified)
 }

@@ -26,6 +26,8 @@ const (
 	Trajectories
 	// Gemini is Google's POST /v1beta/models/MODEL:generateContent.
 	Gemini
+	// Ollama is Ollama's POST /api/chat.
+	Ollama
 )
 
 func (f Format) String() string {
@@ -73,46 +75,53 @@ func detect(root rawjson.Value) Format {
 }
 
 // detectAmong determines the format of a body with a list of messages by the signs of the
-// protocols that have such a list.
+// protocols that have such a list. A sign that several have leaves it to the next signs which
+// of these it is.
 func detectAmong(list string, root rawjson.Value) Format {
-	find := func(has func(s *protocol.Signs) bool) Format {
-		for i, p := range protocols {
-			if p.List == list && has(&p.Signs) {
-				return Format(i)
+	var left []Format
+	for i, p := range protocols {
+		if p.List == list {
+			left = append(left, Format(i))
+		}
+	}
+	narrow := func(has func(s *protocol.Signs) bool) (found bool) {
+		var having []Format
+		for _, f := range left {
+			if has(&f.Protocol().Signs) {
+				having = append(having, f)
 			}
 		}
-		return Auto
+		if len(having) > 0 {
+			left = having
+		}
+		return len(left) == 1
 	}
 	is := func(sign func(rawjson.Value) bool, v rawjson.Value) bool { return sign != nil && sign(v) }
 	for t := range root.Get("tools").Elems() {
-		if f := find(func(s *protocol.Signs) bool { return is(s.Tool, t) }); f != Auto {
-			return f
+		if narrow(func(s *protocol.Signs) bool { return is(s.Tool, t) }) {
+			return left[0]
 		}
 	}
-	content := Format(slices.IndexFunc(protocols, func(p *Protocol) bool { return p.List == list })).Protocol().Content
+	content := left[0].Protocol().Content
 	for m := range root.Get(list).Elems() {
-		if f := find(func(s *protocol.Signs) bool { return is(s.Message, m) }); f != Auto {
-			return f
+		if narrow(func(s *protocol.Signs) bool { return is(s.Message, m) }) {
+			return left[0]
 		}
 		for p := range m.Get(content).Elems() {
-			if f := find(func(s *protocol.Signs) bool { return is(s.Part, p) }); f != Auto {
-				return f
+			if narrow(func(s *protocol.Signs) bool { return is(s.Part, p) }) {
+				return left[0]
 			}
 		}
 	}
 	for k := range root.Members() {
 		name := string(protocol.Key(k))
-		if f := find(func(s *protocol.Signs) bool { return slices.Contains(s.Fields, name) }); f != Auto {
-			return f
+		if narrow(func(s *protocol.Signs) bool { return slices.Contains(s.Fields, name) }) {
+			return left[0]
 		}
 	}
 	model := root.Get("model").Raw()
-	named := func(s *protocol.Signs) bool { return s.Model != "" && bytes.Contains(model, []byte(s.Model)) }
-	if f := find(named); f != Auto {
-		return f
+	if !narrow(func(s *protocol.Signs) bool { return s.Model != "" && bytes.Contains(model, []byte(s.Model)) }) {
+		narrow(func(s *protocol.Signs) bool { return s.Usual })
 	}
-	if f := find(func(s *protocol.Signs) bool { return s.Usual }); f != Auto {
-		return f
-	}
-	return find(func(*protocol.Signs) bool { return true })
+	return left[0]
 }

@@ -16,13 +16,14 @@ var seeds = []string{
 	`{"model":"gpt-4o","messages":[{"role":"user","content":"\u00e9"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"r"}]}`,
 	`{"model":"gpt-5","input":[{"type":"reasoning","id":"r","summary":[]},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"}]}`,
 	`{"input":"hello"}`,
+	`{"model":"m","options":{"num_ctx":1},"messages":[{"role":"user","content":"a","images":["aa"]},{"role":"assistant","thinking":"t","tool_calls":[{"function":{"name":"f","arguments":{}}}]},{"role":"tool","tool_name":"f","content":"r"},{"role":"user","content":"[Oriel: x]⁣\n\na"}]}`,
 	`{"previous_response_id":"r","model":"m"}`,
 	`{"contents":[{"role":"user","parts":[{"text":"a"},{"inlineData":{"mimeType":"image/png","data":"iVBORw0K"}}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}},"thoughtSignature":"c2ln"}]},{"role":"function","parts":[{"functionResponse":{"id":"x","name":"f","response":{"output":"r"}}}]}],"tools":[{"functionDeclarations":[{"name":"f"}]}],"systemInstruction":{"parts":[{"text":"s"}]}}`,
 	`{"question":"q","thought_1":"t","tool_1":"a","tool_args_1":{},"tool_result_1":"r"}`,
 }
 
 // formats is the number of formats.
-const formats = byte(wire.Gemini) + 1
+const formats = byte(wire.Ollama) + 1
 
 // No body makes a reader panic; what is read is written back as it was; every
 // error says where.

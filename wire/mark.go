@@ -49,6 +49,9 @@ func PutMark(f Format, raw, mark []byte) ([]byte, bool, error) {
 		return nil, false, err
 	}
 	p, content := f.Protocol(), e.Content()
+	if p.Joint != "" {
+		return raw, false, nil
+	}
 	if content.Kind() == rawjson.String && !chat.String(content.Raw()).Empty() {
 		part := textPart(p, e.Message.Role, content.Raw())
 		part = append(append(part[:len(part)-1], `,"`+cacheControl+`":`...), mark...)

@@ -200,6 +200,7 @@ func lastWords(messages []json.RawMessage) []byte {
 			Type, Role string
 			Content    json.RawMessage
 			Parts      []map[string]json.RawMessage
+			Images     []string // of Ollama, beside the content
 		}
 		if messages[i][0] == '"' {
 			return messages[i]
@@ -212,6 +213,9 @@ func lastWords(messages []json.RawMessage) []byte {
 		}
 		if json.Unmarshal(messages[i], &m) != nil || m.Role != "user" || m.Type != "" && m.Type != "message" {
 			continue
+		}
+		if len(m.Images) > 0 {
+			return messages[i]
 		}
 		var text string
 		var parts []struct{ Type, Text string }

@@ -81,6 +81,9 @@ func show(b *wire.Body) string {
 	if b.ThinkingBudget > 0 {
 		fmt.Fprintf(&out, " thinking=%d", b.ThinkingBudget)
 	}
+	if b.Window > 0 {
+		fmt.Fprintf(&out, " window=%d", b.Window)
+	}
 	if b.Stream {
 		out.WriteString(" stream")
 	}

@@ -19,10 +19,15 @@ func TestStreamedRepliesComeBack(t *testing.T) {
 		thought, text := rapid.String().Draw(t, "thought"), rapid.String().Draw(t, "text")
 		calls := rapid.SliceOfN(rapid.MapOf(rapid.String(), rapid.String()), 0, 3).Draw(t, "calls")
 		var sse []byte
+		f := rapid.SampledFrom(wire.Protocols()).Draw(t, "format")
 		event := func(v any) {
 			raw, err := json.Marshal(v)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if f.Protocol().StreamType != "text/event-stream" {
+				sse = append(append(sse, raw...), '\n')
+				return
 			}
 			sse = append(append(append(sse, "data: "...), raw...), "\n\n"...)
 		}
@@ -39,7 +44,6 @@ func TestStreamedRepliesComeBack(t *testing.T) {
 		}
 		id := func(i int) string { return string(rune('a' + i)) }
 
-		f := rapid.SampledFrom([]wire.Format{wire.Anthropic, wire.Chat, wire.Responses, wire.Gemini}).Draw(t, "format")
 		switch f {
 		case wire.Anthropic:
 			block := func(i int, start object, member, kind, s string) {
@@ -104,6 +108,17 @@ func TestStreamedRepliesComeBack(t *testing.T) {
 					"thoughtSignature": "c2ln"})
 			}
 			part(object{"text": ""}, "STOP")
+		case wire.Ollama:
+			say := func(m object) { event(object{"message": m, "done": false}) }
+			pieces(thought, func(p string) { say(object{"content": "", "thinking": p}) })
+			pieces(text, func(p string) { say(object{"content": p}) })
+			for i := range calls {
+				say(object{"tool_calls": []any{object{"id": id(i),
+					"function": object{"name": "f", "arguments": calls[i]}}}})
+			}
+			event(object{"message": object{"content": ""}, "done": true})
+		default:
+			t.Fatalf("no stream of %v", f)
 		}
 
 		reply := readStream(f, sse)

@@ -43,6 +43,8 @@ func readStreamCase(t testing.TB, format wire.Format, in string) streamCase {
 				t.Fatal(err)
 			}
 			c.sse = append(c.sse, s...)
+		case line != "" && format.Protocol().StreamType != "text/event-stream":
+			c.sse = append(c.sse, line+"\n"...)
 		case line != "":
 			var event struct{ Type string }
 			if err := json.Unmarshal([]byte(line), &event); err == nil && event.Type != "" {

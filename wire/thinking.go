@@ -5,6 +5,7 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
 // WithoutThinking returns the raw message without its thinking, if the protocol binds it to
@@ -29,6 +30,9 @@ func removeParts(f Format, raw []byte, leaves func(*chat.Part) bool) ([]byte, er
 		return raw, err
 	}
 	content := e.Content()
+	if f.Protocol().Joint != "" {
+		return removeJoined(e, raw, leaves)
+	}
 	if content.Kind() != rawjson.Array {
 		return raw, nil
 	}
@@ -53,6 +57,25 @@ func removeParts(f Format, raw []byte, leaves func(*chat.Part) bool) ([]byte, er
 		return raw, nil
 	}
 	e.Set(e.Root, f.Protocol().Content, append(list, ']'))
+	return e.Apply(), nil
+}
+
+// removeJoined is removeParts for a content that is always a string.
+func removeJoined(e *protocol.Edit, raw []byte, leaves func(*chat.Part) bool) ([]byte, error) {
+	texts, before := e.Texts(), e.Before()
+	if len(texts) < 2 || e.Message.Role == chat.Tool {
+		return raw, nil
+	}
+	var stay []chat.String
+	for i, text := range texts {
+		if !leaves(&e.Message.Parts[before+i]) {
+			stay = append(stay, text)
+		}
+	}
+	if len(stay) == 0 || len(stay) == len(texts) {
+		return raw, nil
+	}
+	e.SetTexts(stay)
 	return e.Apply(), nil
 }
 

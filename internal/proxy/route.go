@@ -39,7 +39,7 @@ var vendors = [...]struct {
 		"--upstream-anthropic or $ORIEL_UPSTREAM_ANTHROPIC"},
 	gemini: {"gemini", "the Gemini API", DefaultGemini, false, wire.Gemini,
 		"--upstream-gemini or $ORIEL_UPSTREAM_GEMINI"},
-	ollama: {"ollama", "Ollama", DefaultOllama, false, wire.Chat, "--upstream-ollama or $ORIEL_UPSTREAM_OLLAMA"},
+	ollama: {"ollama", "Ollama", DefaultOllama, false, wire.Ollama, "--upstream-ollama or $ORIEL_UPSTREAM_OLLAMA"},
 	chatGPT: {"chatgpt", "ChatGPT", DefaultChatGPT, false, wire.Responses,
 		"--upstream-chatgpt or $ORIEL_UPSTREAM_CHATGPT"},
 }

@@ -36,7 +36,7 @@ const (
 
 // unreadPaths end the paths of requests that have models answer and are not read.
 var unreadPaths = []string{"/completions", "/complete", "/batches", "/responses/compact", "/realtime", "/runs",
-	":generatecontent", ":streamgeneratecontent", "/interactions", "/api/chat", "/api/generate"}
+	":generatecontent", ":streamgeneratecontent", "/interactions", "/api/generate"}
 
 // The bounds of what is told apart, by tenant and in all. Further requests count together.
 const (

@@ -281,7 +281,7 @@ func (p *play) tell(name string, c *call, err error) string {
 	}
 	came := map[string]bool{}
 	for i := range c.body.Messages {
-		came[plain(p.t, c.body.Messages[i].Raw)] = true
+		came[plain(p.t, c.body.Format, c.body.Messages[i].Raw)] = true
 	}
 	if got, want := systemOf(shown), systemOf(c.body); got != want {
 		fmt.Fprintf(&out, "\n  system: %s", got)
@@ -292,7 +292,7 @@ func (p *play) tell(name string, c *call, err error) string {
 		m := &shown.Messages[i]
 		who := nameOf(m)
 		out.WriteString(" " + who)
-		if !came[plain(p.t, m.Raw)] {
+		if !came[plain(p.t, c.body.Format, m.Raw)] {
 			out.WriteString("!")
 		}
 		for j := range m.Parts {

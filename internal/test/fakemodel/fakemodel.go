@@ -1,6 +1,7 @@
 // Package fakemodel is a server that implements the vendors' wire formats exactly and
-// gives scripted answers: Anthropic Messages, OpenAI Chat Completions, OpenAI
-// Responses and Gemini, streamed and not, Responses also over WebSocket. It refuses a body that
+// Package fakemodel is a server that implements the vendors' wire formats exactly and
+// gives scripted answers: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini
+// and Ollama's own API, streamed and not, Responses also over WebSocket. It refuses a body that
 // the vendor would refuse (package strict).
 package fakemodel
 
@@ -120,7 +121,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list := reply.lists && r.URL.Query().Get("alt") != "sse"
-	w.Header().Set("Content-Type", "text/event-stream")
+	byLine := format.Protocol().StreamType != "text/event-stream"
+	w.Header().Set("Content-Type", format.Protocol().StreamType)
 	if list {
 		w.Header().Set("Content-Type", "application/json")
 	}
@@ -141,6 +143,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case list:
 			fmt.Fprintf(w, "%c%s\n", "[,"[min(i, 1)], bytes.TrimSpace(data))
+		case byLine:
+			fmt.Fprintf(w, "%s\n", data)
 		default:
 			fmt.Fprintf(w, "data: %s\n\n", bytes.TrimSpace(data))
 		}
@@ -201,6 +205,7 @@ var models = map[wire.Format]struct {
 	wire.Chat:      {strict.Chat, chatCompletion, openAIFailure},
 	wire.Responses: {strict.Responses, responses, openAIFailure},
 	wire.Gemini:    {strict.Gemini, gemini, geminiFailure},
+	wire.Ollama:    {strict.Ollama, ollama, ollamaFailure},
 }
 
 // Speaks reports whether a Server has a protocol.

@@ -53,6 +53,12 @@ func Gemini(t *rapid.T, opt Options) []byte {
 	return g.finish(geminiBody(g))
 }
 
+// Ollama draws a body for Ollama's POST /api/chat.
+func Ollama(t *rapid.T, opt Options) []byte {
+	g := newGen(t, opt)
+	return g.finish(ollamaBody(g))
+}
+
 // gen is the state of one draw.
 type gen struct {
 	t   *rapid.T

@@ -22,6 +22,7 @@ var formats = []struct {
 	{"chat", Chat, strict.Chat},
 	{"responses", Responses, strict.Responses},
 	{"gemini", Gemini, strict.Gemini},
+	{"ollama", Ollama, strict.Ollama},
 }
 
 // sample draws n bodies apart from rapid's own runs, the same ones every time.
@@ -94,22 +95,25 @@ func TestDamageBreaksEveryPairingRule(t *testing.T) {
 }
 
 func TestBodiesCoverWhatClientsSend(t *testing.T) {
-	everywhere := []string{"\r\n", "\t", ".0", "e2", `\u00e9`, `\/`, `\ud83d\ude00`, "日本語", "x_hologram", "x_first",
+	everywhere := []string{"\r\n", "\t", ".0", "e2", `\u00e9`, `\/`, `\ud83d\ude00`, "日本語", "x_first",
 		"x_last", `:""`, `null`}
 	want := map[string][]string{
 		"anthropic": {`"server_tool_use"`, `"web_search_tool_result"`, `"mcp_tool_use"`, `"mcp_tool_result"`,
 			`"redacted_thinking"`, `"thinking"`,
 			`"cache_control"`, `"1h"`, `"base64"`, `"url"`, `"file"`, `"document"`, `"tool_reference"`, `"system"`,
-			`"content":[]`, `"clear_at"`},
+			`"content":[]`, `"clear_at"`, "x_hologram"},
 		"chat": {`"developer"`, `"function_call"`, `"refusal"`, `"audio"`, `"input_audio"`, `"name"`, `"content":null`,
-			`"custom"`, `"image_url"`},
+			`"custom"`, `"image_url"`, "x_hologram"},
 		"responses": {`"encrypted_content"`, `"custom_tool_call_output"`, `"local_shell_call_output"`,
 			`"web_search_call"`, `"mcp_list_tools"`,
 			`"mcp_call"`, `"mcp_approval_response"`, `"compaction"`, `"item_reference"`, `"output_text"`,
-			`"input_text"`, `"input_image"`, `"input_file"`, `"developer"`},
+			`"input_text"`, `"input_image"`, `"input_file"`, `"developer"`,
+			"x_hologram"},
 		"gemini": {`"functionCall"`, `"function_call"`, `"functionResponse"`, `"thoughtSignature"`, `"thought":true`,
 			`"inlineData"`, `"inline_data"`, `"fileData"`, `"function"`, `"executableCode"`, `"toolCall"`,
-			`"systemInstruction"`, `"system_instruction"`},
+			`"systemInstruction"`, `"system_instruction"`, "x_hologram"},
+		"ollama": {`"images"`, `"thinking"`, `"tool_name"`, `"tool_call_id"`, `"index"`, `"num_ctx"`, `"keep_alive"`,
+			`"think"`, `"content":null`},
 	}
 	for _, f := range formats {
 		t.Run(f.name, func(t *testing.T) {

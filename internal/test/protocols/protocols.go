@@ -30,6 +30,7 @@ var kits = []Kit{
 	{wire.Chat, histories.Chat, strict.Chat},
 	{wire.Responses, histories.Responses, strict.Responses},
 	{wire.Gemini, histories.Gemini, strict.Gemini},
+	{wire.Ollama, histories.Ollama, strict.Ollama},
 }
 
 // All returns the kits of all protocols.

@@ -50,7 +50,7 @@ func TestNoBodyMakesTheJudgePanic(t *testing.T) {
 	for _, p := range pieces {
 		for _, body := range []string{p, `{"messages":` + p + `}`, `{"input":` + p + `}`,
 			`{"model":"m","thinking":{"type":"enabled"},"tools":` + p + `,"system":` + p + `,"messages":` + p + `}`} {
-			for _, judge := range []func([]byte) []Problem{Anthropic, Chat, Responses} {
+			for _, judge := range []func([]byte) []Problem{Anthropic, Chat, Responses, Ollama} {
 				judge([]byte(body))
 			}
 			SameThinking([]byte(body), []byte(body))
@@ -68,6 +68,7 @@ func FuzzJudgesNeverPanic(f *testing.F) {
 		Anthropic(body)
 		Chat(body)
 		Responses(body)
+		Ollama(body)
 		if got := SameThinking(body, body); len(got) > 0 {
 			t.Errorf("a body differs from itself: %v", got)
 		}

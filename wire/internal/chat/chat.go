@@ -76,10 +76,15 @@ func readField(r *protocol.Reader, name string, v rawjson.Value) error {
 
 func isOwnMessage(m rawjson.Value) bool {
 	switch role := m.Get("role"); {
-	case role.EqualStr("tool"), role.EqualStr("developer"), role.EqualStr("function"):
+	case role.EqualStr("developer"), role.EqualStr("function"):
 		return true
+	case role.EqualStr("tool"):
+		return !m.Has("tool_name") // Ollama's
 	}
-	return m.Has("tool_calls") || m.Has("function_call") || m.Has("refusal") || m.Has("name")
+	if calls := m.Get("tool_calls"); calls.Exists() {
+		return calls.First().Get("function").Get("arguments").Kind() != rawjson.Object
+	}
+	return m.Has("function_call") || m.Has("refusal") || m.Has("name")
 }
 
 func isOwnPart(p rawjson.Value) bool {

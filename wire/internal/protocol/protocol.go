@@ -23,8 +23,8 @@ type Protocol struct {
 	Name string
 	// Title is the vendor's name for it, for people.
 	Title string
-	// Vendor is the vendor whose server speaks the protocol: "openai", "anthropic" or
-	// "gemini".
+	// Vendor is the vendor whose server speaks the protocol: "openai", "anthropic", "gemini"
+	// or "ollama".
 	Vendor string
 
 	// Paths.
@@ -55,6 +55,9 @@ type Protocol struct {
 	// Signs distinguish bodies from those of other protocols with the same List; empty if
 	// there are none.
 	Signs Signs
+	// Streams reports that a body which does not say whether its reply is streamed asks for a
+	// stream.
+	Streams bool
 	// Field reads a member of a body beside List into r.Request and r.Hints.
 	Field func(r *Reader, name string, v rawjson.Value) error
 	// Message reads one element of List, which is an object, into m; m.Raw is set.
@@ -68,6 +71,9 @@ type Protocol struct {
 	// Managed returns the member with which a body asks its provider to manage the window,
 	// or "".
 	Managed func(body rawjson.Value) string
+	// Window is the window that the vendor's server gives a request for which neither the
+	// request nor the server says another; 0 if that is the model's.
+	Window int
 	// Held are the results of Managed with which the provider holds a part of the prompt;
 	// empty if none does.
 	Held []string
@@ -95,8 +101,13 @@ type Protocol struct {
 	// from the given one up to end. Results of tools are refused before it is called.
 	AllowsText func(e *Edit, from, end int) error
 	// TextPart returns how an element with a text begins in a message of a role; the literal
-	// and a brace end it.
+	// and a brace end it. It is nil if Content is never a list.
 	TextPart func(role chat.Role) string
+	// Joint stands, as the inside of a literal, between a text that is added and the others of
+	// a Content that is always a string; empty if Content may be a list. It begins with a
+	// character that clients do not write: where it stands beside a text of Oriel's, the content
+	// is several texts again (see Reader.Joined).
+	Joint string
 	// MarksCache reports whether clients mark in messages what the provider caches, so that
 	// marks must move when messages leave; otherwise marks are fields like others.
 	MarksCache bool
