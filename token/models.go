@@ -111,6 +111,17 @@ func (m Model) InputLimit(reserved int, betas ...string) int {
 	return max(limit, 0)
 }
 
+// Served returns the model as a server runs it with a window of its own, whatever the table
+// says of the model.
+func (m Model) Served(window int) Model {
+	m.Window, m.Widen, m.Known = window, nil, true
+	m.MaxOutput = min(m.MaxOutput, window)
+	if m.MaxInput >= window {
+		m.MaxInput = 0
+	}
+	return m
+}
+
 // WindowFor returns the window under the given beta headers.
 func (m Model) WindowFor(betas ...string) int {
 	window := m.Window

@@ -288,7 +288,7 @@ func WouldFit(b *wire.Body, o Options) (Trigger, error) {
 
 // request counts a body for the model of the options.
 func (o *Options) request(b *wire.Body) *Request {
-	c := token.NewCounter(o.lookup(&b.Request), token.Options{Cache: o.Cache, Scale: o.Scale})
+	c := token.NewCounter(o.lookup(&b.Request, b.Format), token.Options{Cache: o.Cache, Scale: o.Scale})
 	return &Request{b.Request, b.Format, b.Rules(), c, c.Sizes(&b.Request)}
 }
 
@@ -314,7 +314,7 @@ func newFitting(r *Request, o Options) (*fitting, error) {
 	f := &fitting{request: r, policy: cmp.Or(o.Policy, profile.Policy, "ladder")}
 	counted := r.Counter.Sum(r.Sizes)
 	budget, err := BudgetOf(Bounds{
-		Model: o.lookup(&r.Request), Window: o.Window, Output: max(r.MaxOutput, r.ThinkingBudget), Reserve: o.Reserve,
+		Model: o.lookup(&r.Request, r.Format), Window: o.Window, Output: max(r.MaxOutput, r.ThinkingBudget), Reserve: o.Reserve,
 		Margin: o.Margin,
 		Budget: o.Budget, Profile: profile, Thresholds: o.Thresholds, Fixed: Fixed(r.Messages, counted),
 	})
@@ -395,7 +395,7 @@ func (o *Options) profile() (Profile, error) {
 func (o *Options) model(r *chat.Request) string { return cmp.Or(o.Model, r.Model) }
 
 // lookup returns that model, or plain o200k_base if none is named.
-func (o *Options) lookup(r *chat.Request) token.Model {
+func (o *Options) lookup(r *chat.Request, f wire.Format) token.Model {
 	models := o.Models
 	if models == nil {
 		models = token.Builtin()
@@ -405,7 +405,7 @@ func (o *Options) lookup(r *chat.Request) token.Model {
 	if name == "" {
 		m = token.Model{Encoding: "o200k_base", Exact: true, Window: m.Window}
 	}
-	return m
+	return Served(m, r, f, Told{})
 }
 
 // itemLimit returns the most messages that a policy keeps, or 0 if it does not

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/oriel-context/oriel/internal/view"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -35,7 +37,8 @@ type Call struct {
 	tuning  *tuning
 	request *Request
 	body    *wire.Body
-	model   token.Model    // that body names
+	told    window.Told    // by the server, of the window of the model
+	model   token.Model    // that body names, as its server runs it
 	system  []chat.Message // leading system messages
 	chain   []chat.Message // the others: the history
 	hints   thread.Hints
@@ -108,11 +111,20 @@ type Request struct {
 	// Body is the request, decoded if it came compressed. It is read-only and must
 	// not change after the call.
 	Body []byte
+	// Windows, if not nil, asks the server of the call for the windows of its models.
+	Windows Windows
 	// Began is when the request arrived.
 	Began time.Time
 	// Memory accounts for what the call keeps of its body and its reply, until the
 	// call is stored. Nil: without limit.
 	Memory Memory
+}
+
+// Windows asks a server for the windows with which it runs models.
+type Windows interface {
+	// Of returns what the server says of a model to which a request goes that asks for a
+	// window of asked tokens; 0 for none. It waits briefly at most, and returns what is known.
+	Of(ctx context.Context, model string, asked int) window.Told
 }
 
 // Memory is the share of a memory budget that one call holds. Whoever uses the memory

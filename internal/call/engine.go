@@ -22,6 +22,7 @@ import (
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
+	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -301,8 +302,8 @@ func (r *Engine) unseen(ctx context.Context, c *Request, body *wire.Body, cur *t
 	if cur.profile(c) == "off" || len(chain) == 0 {
 		return nil
 	}
-	begun := &Call{engine: r, tuning: cur, request: c, body: body, model: cur.o.Models.Lookup(body.Model), chain: chain,
-		began: r.o.Now()}
+	begun := &Call{engine: r, tuning: cur, request: c, body: body, chain: chain, began: r.o.Now()}
+	begun.askWindow(ctx)
 	begun.fallbackUnknown(ctx)
 	return begun.Body()
 }
@@ -337,13 +338,22 @@ func askedBudget(h http.Header) (int, error) {
 	return n, nil
 }
 
+// askWindow sets the model of the call as its server runs it.
+func (c *Call) askWindow(ctx context.Context) {
+	if w := c.request.Windows; w != nil {
+		c.told = w.Of(ctx, c.body.Model, c.body.Window)
+	}
+	c.model = window.Served(c.tuning.o.Models.Lookup(c.body.Model), &c.body.Request, c.body.Format, c.told)
+}
+
 func (r *Engine) begin(ctx context.Context, c *Request, body *wire.Body, cur *tuning) (*Call, error) {
 	system, chain := chainOf(body)
-	begun := &Call{engine: r, tuning: cur, request: c, body: body, model: cur.o.Models.Lookup(body.Model),
-		system: system, chain: chain, began: r.o.Now(), crew: limit.CrewOf(ctx)}
+	begun := &Call{engine: r, tuning: cur, request: c, body: body, system: system, chain: chain, began: r.o.Now(),
+		crew: limit.CrewOf(ctx)}
 	if len(chain) == 0 {
 		return nil, errors.New("the request has no messages: what its provider holds of it is not seen here")
 	}
+	begun.askWindow(ctx)
 	begun.hints = hintsOf(c.Header, body.Hints, begun.secrets)
 	begun.counted, begun.written = make(chan struct{}), make(chan struct{})
 	request := &thread.Request{

@@ -25,8 +25,8 @@ func (c *Call) input(t *thread.Thread) *view.Input {
 		Profile: c.tuning.profile(c.request), Asked: c.request.Profile != "", Budget: budgetOf(c.request.Header),
 		Compacts: compacts(c.request.Header), Betas: betas(c.request.Header), PlainCache: c.tuning.o.PlainCache,
 		MarkCache: c.tuning.o.MarkCache,
-		Now:       c.began,
-		Most:      c.most, Unbind: c.unbound, Project: c.recallProject,
+		Now:       c.began, Told: c.told,
+		Most: c.most, Unbind: c.unbound, Project: c.recallProject,
 	}
 }
 

@@ -120,6 +120,8 @@ type Input struct {
 	// Compacts reports that the client says that this request asks for the summary that
 	// replaces its history, as chat.AsksForSummary finds in its last message.
 	Compacts bool
+	// Told is what the server says of the window of the model.
+	Told window.Told
 	// Betas are the provider's features that the request asks for.
 	Betas []string
 	// PlainCache reports that the upstream caches plain prefixes, as vLLM and

@@ -68,7 +68,7 @@ func (v *Viewer) newRequest(in *Input) (*request, error) {
 	}
 	s.compacts = in.Compacts || in.Body.Compacts || chat.AsksForSummary(in.Body.Messages)
 	s.quiet = s.compacts
-	s.model = v.o.Models.Lookup(in.Body.Model)
+	s.model = window.Served(v.o.Models.Lookup(in.Body.Model), &in.Body.Request, in.Body.Format, in.Told)
 	s.recalls = prompt.FindRecall(&in.Body.Request) != ""
 	s.counter = token.NewCounter(s.model, token.Options{Cache: v.o.Cache, Scale: v.scale(in)})
 	in.Thread.Audience = audience(s.model.ID, in.Body.Format)
