@@ -229,8 +229,8 @@ func TestCuttingKeepsTheFirstRequestRulesAndTheNewest(t *testing.T) {
 func BenchmarkDigest(b *testing.B)     { benchmark(b, condense.Digest{}) }
 func BenchmarkExtractive(b *testing.B) { benchmark(b, condense.Extractive{}) }
 
-// benchmark repeats the example with other sentences and other paths each time:
-// what comes again is cheap.
+// benchmark repeats the example with other sentences and other paths each time, because
+// repeated ones would be cheaper.
 func benchmark(b *testing.B, c condense.Condenser) {
 	var msgs []chat.Message
 	size := 0

@@ -69,8 +69,8 @@ type FormsError struct {
 	Message int
 	// Places are the places of the messages that are stored; they are the first ones.
 	Places []Place
-	// Forms are, for each of them, the hashes of its forms by their number. They are nil
-	// for a message in its first form.
+	// Forms has an element for each of Places: the hashes of the forms of the message, by their
+	// number, or nil if the message is in its first form.
 	Forms [][]Hash
 }
 

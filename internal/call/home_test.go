@@ -150,9 +150,9 @@ func TestOutageKeepsClientsWithTheSameExamplesApart(t *testing.T) {
 	}
 }
 
-// A call of an outage that is written without anybody hearing of it is stored once, also if its
-// conversation has gone on elsewhere before the next try, and if a process that knows nothing of
-// the first makes it.
+// During an outage the store may write a call and its answer may get lost, so that the call is
+// written again. It is stored once, even if another process has continued the conversation before
+// the second try, and even if the process that makes the second try knows nothing of the first.
 func TestOutageCallIsStoredOnceThoughItsConversationMoves(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		store, engines := outage(t, memory.New())

@@ -143,7 +143,8 @@ func TestSocketMessagesThatAreNotReadGoAsTheyCame(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
-	// The provider still has the response; this proxy cannot know that it has nothing else.
+	// The provider still has the response, but this proxy does not know what else it has: the
+	// frame goes out as it came.
 	want := a.frame()
 	a.work(1, 30)
 	if got := s.sent(); string(got[0]) != want {

@@ -87,8 +87,8 @@ func TestOverruledCasesAreCountedApart(t *testing.T) {
 	}
 }
 
-// The cases are ours; what they expect is what the relatives do. One that names a line
-// of the requirements is overruled by it.
+// The cases are our own; each expects what another project's policy does. Where a requirement
+// says otherwise, the case names it and is overruled.
 func TestRelatives(t *testing.T) {
 	data, err := os.ReadFile("testdata/relatives.jsonl")
 	if err != nil {

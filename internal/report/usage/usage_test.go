@@ -340,7 +340,7 @@ func TestSummariesCountOnce(t *testing.T) {
 		}
 	}
 	check(map[string]float64{"inline": .25, "background": .25, "mixed": .5, "items": 2})
-	// A reader that knows these reads what is new.
+	// The second check uses the same reader, which reads only the plans that are new.
 	h.plan("inline", "p4-1-2", .75, `"fold":"p-1-2"`)
 	check(map[string]float64{"inline": 1, "background": .25, "mixed": .5, "items": 2})
 }
