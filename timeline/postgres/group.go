@@ -117,7 +117,9 @@ func (s *Store) commitGroups() {
 				s.pool.Reset() // the others have probably lost their server, too
 			}
 			c.Release()
-			s.groups.took(time.Since(began))
+			if len(group) > 0 && err == nil { // another transaction may have taken them
+				s.groups.took(time.Since(began))
+			}
 		}
 		cancel()
 		for _, m := range group {

@@ -12,9 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/oriel-context/oriel/internal/test/pgtest"
 	"github.com/oriel-context/oriel/timeline"
-	"github.com/oriel-context/oriel/tools/check/kit"
 )
 
 // decider decides one thing about a conversation, as one of several servers.
@@ -143,17 +141,12 @@ func (d *decider) revision(s timeline.Store, known []string, key string, data []
 // two in the same moment, and one while a call of the conversation is stored.
 func (b *bench) decisions(count int) {
 	fmt.Printf("\na decision of 4 kB, median of %d\n\n", count)
-	relay, err := kit.NewRelay(b.server)
-	check(err)
-	host, port, err := relay.Address()
-	check(err)
 	fmt.Println("| mechanism | latency | alone | two at once, the later one | while calls are stored |")
 	fmt.Println("|---|--:|--:|--:|--:|")
 	for _, latency := range []time.Duration{0, 30 * time.Millisecond} {
 		url := b.schema(b.server.URL())
 		s := b.open(url)
-		relay.Delay(latency / 2)
-		away := pgtest.With(pgtest.With(url, "host", host), "port", port)
+		away := b.away(url, latency)
 		pool, err := pgxpool.New(ctx, pgtestPool(away))
 		check(err)
 		distant := b.open(away)

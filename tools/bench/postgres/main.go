@@ -25,6 +25,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/postgres"
 	"github.com/oriel-context/oriel/timeline/sqlite"
+	"github.com/oriel-context/oriel/tools/check/kit"
 )
 
 var ctx = context.Background()
@@ -43,12 +44,15 @@ func main() {
 	large := flag.Int("large", 1_000_000, "messages of the large history; 10,000,000 take 10 GB")
 	decisions := flag.Int("decisions", 60, "decisions by each mechanism")
 	only := flag.String("only", "", "calls, decide, writers or sizes; empty: all")
+	latency := flag.Duration("latency", 0, "how far away the database is from writers")
 	set := flag.String("set", "jit=off", "a further setting of the server")
 	flag.Parse()
 	server, err := pgtest.New("fsync=on", "full_page_writes=on", "shared_buffers=256MB", "max_wal_size=256MB", *set)
 	check(err)
 	defer server.Stop()
 	b := &bench{server: server}
+	b.relay, err = kit.NewRelay(server)
+	check(err)
 	b.findServer()
 	for _, part := range []struct {
 		name string
@@ -56,7 +60,7 @@ func main() {
 	}{
 		{"calls", func() { b.calls(*calls, *rounds) }},
 		{"decide", func() { b.decisions(*decisions) }},
-		{"writers", func() { b.writers(*count, *rounds) }},
+		{"writers", func() { b.writers(*count, *rounds, *latency) }},
 		{"sizes", func() { b.sizes([]int{100, *large / 10, *large}, *calls) }},
 	} {
 		if *only == "" || *only == part.name {
@@ -69,6 +73,18 @@ type bench struct {
 	server  *pgtest.Server
 	process int // of the server
 	schemas int
+	relay   *kit.Relay // to the server
+}
+
+// away returns a URL by which the server is as far away as the latency says.
+func (b *bench) away(url string, latency time.Duration) string {
+	if latency == 0 {
+		return url
+	}
+	b.relay.Delay(latency / 2)
+	host, port, err := b.relay.Address()
+	check(err)
+	return pgtest.With(pgtest.With(url, "host", host), "port", port)
 }
 
 // schema returns the URL of a new schema.

@@ -30,18 +30,18 @@ func kilobytes(n int) []timeline.Message {
 }
 
 // writers measures messages a second, each acknowledged, beside plain pgx.
-func (b *bench) writers(count, rounds int) {
-	fmt.Printf("\n%d messages of 1 kB, each acknowledged, %d rounds\n\n", count, rounds)
+func (b *bench) writers(count, rounds int, latency time.Duration) {
+	fmt.Printf("\n%d messages of 1 kB, each acknowledged, %d rounds, %v away\n\n", count, rounds, latency)
 	fmt.Println("| writers | plain pgx, messages/s | ours | ours / plain (worst to best round) | ours without row-level security | processor time a message: plain, ours (of the database) |")
 	fmt.Println("|---|--:|--:|--:|--:|--:|")
 	for _, at := range []int{1, 4, 16} {
 		var plain, ours, free, ratios []float64
 		var took [2]spent
 		for range rounds {
-			plain = append(plain, b.plain(count, at, &took[0]))
-			ours = append(ours, b.ours(b.schema(b.server.URL()), count, at, &took[1]))
+			plain = append(plain, b.plain(count, at, latency, &took[0]))
+			ours = append(ours, b.ours(b.away(b.schema(b.server.URL()), latency), count, at, &took[1]))
 			// A superuser is not held by it.
-			free = append(free, b.ours(b.schema(b.server.Admin()), count, at, &spent{}))
+			free = append(free, b.ours(b.away(b.schema(b.server.Admin()), latency), count, at, &spent{}))
 			ratios = append(ratios, ours[len(ours)-1]/plain[len(plain)-1])
 		}
 		slices.Sort(plain)
@@ -102,7 +102,7 @@ func (b *bench) ours(url string, count, at int, took *spent) float64 {
 
 // plain inserts the rows that ours inserts, with values made before: one transaction a
 // message in one round trip, prepared, as a superuser.
-func (b *bench) plain(count, at int, took *spent) float64 {
+func (b *bench) plain(count, at int, latency time.Duration, took *spent) float64 {
 	url := b.schema(b.server.Admin())
 	s := b.open(url)
 	for w := range at {
@@ -111,7 +111,7 @@ func (b *bench) plain(count, at int, took *spent) float64 {
 		check(err)
 	}
 	check(s.Close())
-	pool, err := pgxpool.New(ctx, pgtestPool(url))
+	pool, err := pgxpool.New(ctx, pgtestPool(b.away(url, latency)))
 	check(err)
 	defer pool.Close()
 	messages := kilobytes(count)
