@@ -59,6 +59,12 @@ func Ollama(t *rapid.T, opt Options) []byte {
 	return g.finish(ollamaBody(g))
 }
 
+// Interactions draws a body for POST /v1beta/interactions.
+func Interactions(t *rapid.T, opt Options) []byte {
+	g := newGen(t, opt)
+	return g.finish(interactionsBody(g))
+}
+
 // gen is the state of one draw.
 type gen struct {
 	t   *rapid.T

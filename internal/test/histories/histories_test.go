@@ -23,6 +23,7 @@ var formats = []struct {
 	{"responses", Responses, strict.Responses},
 	{"gemini", Gemini, strict.Gemini},
 	{"ollama", Ollama, strict.Ollama},
+	{"interactions", Interactions, strict.Interactions},
 }
 
 // sample draws n bodies apart from rapid's own runs, the same ones every time.
@@ -114,6 +115,8 @@ func TestBodiesCoverWhatClientsSend(t *testing.T) {
 			`"systemInstruction"`, `"system_instruction"`, "x_hologram"},
 		"ollama": {`"images"`, `"thinking"`, `"tool_name"`, `"tool_call_id"`, `"index"`, `"num_ctx"`, `"keep_alive"`,
 			`"think"`, `"content":null`},
+		"interactions": {`"user_input"`, `"model_output"`, `"thought"`, `"signature"`, `"function_call"`,
+			`"function_result"`, `"google_search_call"`, `"is_error"`, `"previous_interaction_id"`, "x_hologram"},
 	}
 	for _, f := range formats {
 		t.Run(f.name, func(t *testing.T) {
