@@ -1,6 +1,7 @@
 /*
-Package wire reads request bodies of four protocols into chat messages and writes
-them back: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini.
+Package wire reads request bodies of five protocols into chat messages and writes
+them back: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini and
+Gemini's Interactions.
 It reads replies to them, whole (ReadReply) and streamed (StreamReader). It also reads
 and writes agent trajectories (Trajectory), which are dictionaries and not requests.
 

@@ -116,6 +116,8 @@ func text(p *Protocol, e *protocol.Edit, i int) (parent rawjson.Value, name stri
 		return parent, "", nil
 	case e.Content().Kind() == rawjson.String:
 		return e.Root, p.Content, nil
+	case !e.Content().Exists() && e.Root.Has("text"): // the message is the part
+		return e.Root, "text", nil
 	case e.Message.Parts[i].Signed:
 		return parent, "", protocol.Fail(e.Element(i), "a signed text stays as it came")
 	}

@@ -28,6 +28,8 @@ const (
 	Gemini
 	// Ollama is Ollama's POST /api/chat.
 	Ollama
+	// Interactions is Google's POST /v1beta/interactions.
+	Interactions
 )
 
 func (f Format) String() string {

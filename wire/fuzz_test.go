@@ -19,11 +19,12 @@ var seeds = []string{
 	`{"model":"m","options":{"num_ctx":1},"messages":[{"role":"user","content":"a","images":["aa"]},{"role":"assistant","thinking":"t","tool_calls":[{"function":{"name":"f","arguments":{}}}]},{"role":"tool","tool_name":"f","content":"r"},{"role":"user","content":"[Oriel: x]⁣\n\na"}]}`,
 	`{"previous_response_id":"r","model":"m"}`,
 	`{"contents":[{"role":"user","parts":[{"text":"a"},{"inlineData":{"mimeType":"image/png","data":"iVBORw0K"}}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}},"thoughtSignature":"c2ln"}]},{"role":"function","parts":[{"functionResponse":{"id":"x","name":"f","response":{"output":"r"}}}]}],"tools":[{"functionDeclarations":[{"name":"f"}]}],"systemInstruction":{"parts":[{"text":"s"}]}}`,
+	`{"model":"m","store":false,"input":[{"type":"user_input","content":[{"type":"text","text":"a"}]},{"type":"text","text":"b"},{"type":"thought","signature":"c2ln"},{"type":"function_call","id":"c","name":"f","arguments":{}},{"type":"function_result","call_id":"c","result":[{"type":"text","text":"r"}]},{"role":"model","content":"x"}]}`,
 	`{"question":"q","thought_1":"t","tool_1":"a","tool_args_1":{},"tool_result_1":"r"}`,
 }
 
 // formats is the number of formats.
-const formats = byte(wire.Ollama) + 1
+const formats = byte(wire.Interactions) + 1
 
 // No body makes a reader panic; what is read is written back as it was; every
 // error says where.

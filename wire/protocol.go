@@ -8,6 +8,7 @@ import (
 	"github.com/oriel-context/oriel/wire/internal/anthropic"
 	"github.com/oriel-context/oriel/wire/internal/chat"
 	"github.com/oriel-context/oriel/wire/internal/gemini"
+	"github.com/oriel-context/oriel/wire/internal/interactions"
 	"github.com/oriel-context/oriel/wire/internal/ollama"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 	"github.com/oriel-context/oriel/wire/internal/responses"
@@ -27,6 +28,7 @@ var protocols = []*Protocol{
 	Trajectories: {Name: "trajectory"},
 	Gemini:       gemini.Protocol(),
 	Ollama:       ollama.Protocol(),
+	Interactions: interactions.Protocol(),
 }
 
 // Protocol returns the protocol of a format. That of Auto, of Trajectories and of an unknown

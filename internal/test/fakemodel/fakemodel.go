@@ -1,7 +1,7 @@
 // Package fakemodel is a server that implements the vendors' wire formats exactly and
 // Package fakemodel is a server that implements the vendors' wire formats exactly and
-// gives scripted answers: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini
-// and Ollama's own API, streamed and not, Responses also over WebSocket. It refuses a body that
+// gives scripted answers: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini,
+// its Interactions and Ollama's own API, streamed and not, Responses also over WebSocket. It refuses a body that
 // the vendor would refuse (package strict).
 package fakemodel
 
@@ -206,6 +206,8 @@ var models = map[wire.Format]struct {
 	wire.Responses: {strict.Responses, responses, openAIFailure},
 	wire.Gemini:    {strict.Gemini, gemini, geminiFailure},
 	wire.Ollama:    {strict.Ollama, ollama, ollamaFailure},
+
+	wire.Interactions: {strict.Interactions, interactions, geminiFailure},
 }
 
 // Speaks reports whether a Server has a protocol.

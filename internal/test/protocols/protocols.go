@@ -31,6 +31,7 @@ var kits = []Kit{
 	{wire.Responses, histories.Responses, strict.Responses},
 	{wire.Gemini, histories.Gemini, strict.Gemini},
 	{wire.Ollama, histories.Ollama, strict.Ollama},
+	{wire.Interactions, histories.Interactions, strict.Interactions},
 }
 
 // All returns the kits of all protocols.
