@@ -118,7 +118,7 @@ func (n *interactionsGen) round() {
 		id, name := n.call("call_"), n.tool()
 		n.put(obj("type", "function_call", "id", id, "name", name, "arguments", raw(n.arguments())))
 		r := obj("type", "function_result", "call_id", id, "name", name)
-		switch n.pick("result", "text", "parts", "object", "error") {
+		switch n.pick("result", "text", "parts", "object", "error", "empty") {
 		case "text":
 			r.add("result", n.text())
 		case "parts":
@@ -128,6 +128,8 @@ func (n *interactionsGen) round() {
 			r.add("result", obj("files", &list{[]any{n.text()}}, "n", 1))
 		case "error":
 			r.add("result", n.text()).add("is_error", true)
+		case "empty":
+			r.add("result", "")
 		}
 		results = append(results, r)
 	}
