@@ -93,6 +93,28 @@ func TestStreamedRepliesComeBack(t *testing.T) {
 				})
 			}
 			event(object{"type": "response.completed", "response": object{"status": "completed", "output": []any{}}})
+		case wire.Interactions:
+			step := func(i int, begun any, deltas func(delta func(d object))) {
+				event(object{"event_type": "step.start", "index": i, "step": begun})
+				deltas(func(d object) { event(object{"event_type": "step.delta", "index": i, "delta": d}) })
+				event(object{"event_type": "step.stop", "index": i})
+			}
+			step(0, object{"type": "thought"}, func(delta func(object)) {
+				pieces(thought, func(p string) {
+					delta(object{"type": "thought_summary", "content": object{"type": "text", "text": p}})
+				})
+				delta(object{"type": "thought_signature", "signature": "c2ln"})
+			})
+			step(1, object{"type": "model_output"}, func(delta func(object)) {
+				pieces(text, func(p string) { delta(object{"type": "text", "text": p}) })
+			})
+			for i := range calls {
+				step(2+i, object{"type": "function_call", "id": id(i), "name": "f", "arguments": object{}},
+					func(delta func(object)) {
+						pieces(args(i), func(p string) { delta(object{"type": "arguments_delta", "arguments": p}) })
+					})
+			}
+			event(object{"event_type": "interaction.completed", "interaction": object{"status": "completed"}})
 		case wire.Gemini:
 			part := func(p object, more ...any) {
 				c := object{"index": 0, "content": object{"role": "model", "parts": []any{p}}}
