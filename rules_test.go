@@ -74,6 +74,7 @@ var layers = []string{
 	"internal/thread",
 	"internal/view",
 	"internal/call",
+	"internal/windows",
 	"internal/forward",
 	"internal/engine",
 	"",

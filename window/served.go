@@ -24,6 +24,9 @@ func Served(m token.Model, r *chat.Request, f wire.Format, told Told) token.Mode
 	if window == 0 {
 		return m
 	}
+	if r.Window == 0 && told.Usual > 0 && m.Known {
+		window = min(window, m.Window) // a person may have set less
+	}
 	if told.Most > 0 {
 		window = min(window, told.Most)
 	}

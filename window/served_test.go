@@ -11,6 +11,8 @@ import (
 // What the request asks for counts before what the server says, and that before what servers
 // do without either; never more than the model takes. The table counts where nobody says
 // anything.
+//
+// SPEC B1
 func TestTheServersWindowCounts(t *testing.T) {
 	table := token.Builtin().Lookup("llama-3.2")
 	for _, c := range []struct {
@@ -27,6 +29,7 @@ func TestTheServersWindowCounts(t *testing.T) {
 		{"another server", wire.Chat, 0, Told{Usual: 8192}, 8192},
 		{"more than the model takes", wire.Ollama, 1 << 20, Told{Most: 32_768}, 32_768},
 		{"a small model", wire.Ollama, 0, Told{Most: 2048}, 2048},
+		{"a table that has less", wire.Chat, 0, Told{Usual: 1 << 20}, table.Window},
 		{"only the most", wire.Chat, 0, Told{Most: 2048}, table.Window},
 	} {
 		m := Served(table, &chat.Request{Window: c.asked}, c.f, c.told)

@@ -62,7 +62,7 @@ func runCommand() *cobra.Command {
 		Long: `Run a program, such as an agent, whose calls to models go through a proxy of its own, on
 a free port, for as long as the program runs. Its base-URL variables are set
 (OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, ANTHROPIC_API_BASE,
-GOOGLE_GEMINI_BASE_URL); Codex,
+GOOGLE_GEMINI_BASE_URL, OLLAMA_HOST); Codex,
 which reads none of them, gets -c openai_base_url=… in front of its arguments. If base
 URLs are set already, the proxy forwards the calls to them.
 
@@ -145,6 +145,9 @@ func plan(args []string, env environment, s *settings.Loaded) (*launch, error) {
 	}
 	if s.SourceOf("upstream.anthropic").Kind == "default" {
 		l.anthropic = cmp.Or(ownAnthropic, env.first(anthropicVariables...), l.anthropic)
+	}
+	if s.SourceOf("upstream.ollama").Kind == "default" {
+		l.ollama = cmp.Or(ollamaURL(env.first(ollamaVariables...)), l.ollama)
 	}
 	if s.SourceOf("upstream.gemini").Kind == "default" {
 		l.gemini = cmp.Or(env.first(geminiVariables...), l.gemini)

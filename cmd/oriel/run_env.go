@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ var (
 	openAIVariables    = []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"}
 	anthropicVariables = []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"}
 	geminiVariables    = []string{"GOOGLE_GEMINI_BASE_URL"}
+	ollamaVariables    = []string{"OLLAMA_HOST"}
 	// Goose reads these before the others, without /v1.
 	gooseOpenAI, gooseAnthropic = "OPENAI_HOST", "ANTHROPIC_HOST"
 )
@@ -113,7 +115,7 @@ func childEnvironment(env environment, base, anthropicUpstream string) (changed 
 	for _, name := range openAIVariables {
 		changed = append(changed, name+"="+base+"/v1")
 	}
-	for _, name := range slices.Concat(anthropicVariables, geminiVariables) {
+	for _, name := range slices.Concat(anthropicVariables, geminiVariables, ollamaVariables) {
 		changed = append(changed, name+"="+base)
 	}
 	// Claude Code does not search for tools but sends all of them if the host
@@ -150,4 +152,28 @@ func portOf(text string) string {
 		return ""
 	}
 	return u.Port()
+}
+
+// ollamaURL returns the base URL that a value of OLLAMA_HOST means to Ollama's clients, or "":
+// a host, a host with a port, or a URL. A server that listens at all addresses is called at this
+// machine's own.
+func ollamaURL(host string) string {
+	host = strings.TrimSpace(host)
+	if host == "" {
+		return ""
+	}
+	port := map[string]string{"http": "80", "https": "443"}
+	scheme, rest, ok := strings.Cut(host, "://")
+	if !ok {
+		scheme, rest, port["http"] = "http", host, "11434"
+	}
+	u, err := url.Parse(scheme + "://" + rest)
+	if err != nil || u.Host == "" && !strings.HasPrefix(rest, ":") {
+		return ""
+	}
+	name := u.Hostname()
+	if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {
+		name = "127.0.0.1"
+	}
+	return u.Scheme + "://" + net.JoinHostPort(name, cmp.Or(u.Port(), port[u.Scheme])) + strings.TrimRight(u.Path, "/")
 }

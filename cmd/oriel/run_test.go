@@ -33,7 +33,8 @@ import (
 func TestChildEnvironment(t *testing.T) {
 	const base = "http://127.0.0.1:99"
 	vendors := []string{"OPENAI_BASE_URL=" + base + "/v1", "OPENAI_API_BASE=" + base + "/v1", "ANTHROPIC_BASE_URL=" +
-		base, "ANTHROPIC_API_BASE=" + base, "GOOGLE_GEMINI_BASE_URL=" + base}
+		base, "ANTHROPIC_API_BASE=" + base, "GOOGLE_GEMINI_BASE_URL=" + base,
+		"OLLAMA_HOST=" + base}
 	for name, c := range map[string]struct {
 		env      environment
 		upstream string
@@ -388,5 +389,18 @@ func TestSummaryFile(t *testing.T) {
 	}
 	if err := s.write(t.TempDir()); err == nil {
 		t.Error("a folder was written to")
+	}
+}
+
+// OLLAMA_HOST is a host, a host with a port or a URL, as Ollama's clients read it.
+func TestOllamaHostIsAnUpstream(t *testing.T) {
+	for host, want := range map[string]string{
+		"": "", "127.0.0.1": "http://127.0.0.1:11434", "0.0.0.0:11434": "http://127.0.0.1:11434", ":8000": "http://127.0.0.1:8000",
+		"gpu.lan": "http://gpu.lan:11434", "https://ollama.example": "https://ollama.example:443",
+		"http://gpu:80/p/full/": "http://gpu:80/p/full", "[::1]:5": "http://[::1]:5", "http://": "",
+	} {
+		if got := ollamaURL(host); got != want {
+			t.Errorf("%q: %q, want %q", host, got, want)
+		}
 	}
 }

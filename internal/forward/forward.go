@@ -79,6 +79,8 @@ type Exchange struct {
 	Began time.Time
 	// Memory is that of the request, which the caller lets go.
 	Memory *Memory
+	// Windows, if not nil, is asked for the windows of the provider's models.
+	Windows call.Windows
 
 	f      *Forwarder
 	crew   limit.Crew
@@ -175,6 +177,7 @@ func (x *Exchange) request(f wire.Format, raw []byte) *call.Request {
 	return &call.Request{
 		ID: x.ID, Tenant: x.Tenant, Profile: cmp.Or(x.In.Header.Get("X-Oriel-Profile"), x.Profile), Format: f,
 		Path: x.Path, Header: x.In.Header, Query: x.In.URL.RawQuery, Body: raw, Began: x.Began, Memory: x.Memory,
+		Windows: x.Windows,
 	}
 }
 

@@ -134,6 +134,11 @@ func (x *exchange) forward() {
 		ID: x.id, Tenant: x.tenant, Profile: x.route.profile, Format: x.route.format, Counts: x.route.counts,
 		Path: x.route.path, In: x.r, Began: x.began, Memory: x.memory,
 	}
+	if x.isCall() {
+		if server := x.s.windows.Of(x.up.url, x.up.vendor == ollama, x.r.Header); server != nil {
+			x.call.Windows = server
+		}
+	}
 	defer x.body.release()
 	res, err := x.s.forwarder.Do(&x.call, out, x.roundTrip)
 	if reason := x.call.Passed(); reason != "" {

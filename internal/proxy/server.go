@@ -19,6 +19,7 @@ import (
 	"github.com/oriel-context/oriel/internal/forward"
 	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/proxy/access"
+	"github.com/oriel-context/oriel/internal/windows"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/wire"
@@ -111,6 +112,7 @@ type Options struct {
 type Server struct {
 	routing    atomic.Pointer[routing]
 	transport  *http.Transport
+	windows    *windows.Asker
 	loopback   bool
 	listenHost string
 
@@ -235,6 +237,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.listenHost, _, _ = net.SplitHostPort(address)
 	s.transport = newTransport()
+	s.windows = windows.New(s.transport, time.Now)
 	return s, nil
 }
 
@@ -346,6 +349,7 @@ func (s *Server) Close() error {
 		err = srv.Close()
 	}
 	s.upgrades.closeAll()
+	s.windows.Close()
 	s.transport.CloseIdleConnections()
 	return err
 }
