@@ -612,3 +612,23 @@ func TestInsertTextBesideReasoning(t *testing.T) {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}
 }
+
+// A content that is one string is replaced whole where it may be a list, even if it quotes a
+// text of Oriel's.
+func TestReplaceAStringThatQuotesOriel(t *testing.T) {
+	raw := []byte(`{"role":"user","content":"see [Oriel: 3 messages]\u2063\n\nfor this"}`)
+	for f, want := range map[wire.Format]string{
+		wire.Chat: `{"role":"user","content":"new"}`, wire.Anthropic: `{"role":"user","content":"new"}`,
+		wire.Ollama: `{"role":"user","content":"new"}`,
+	} {
+		out, err := wire.ReplaceTexts(f, raw, map[int]string{0: "new"})
+		if err != nil || string(out) != want {
+			t.Errorf("%v: %s, %v", f, out, err)
+		}
+	}
+	joined := []byte("{\"role\":\"user\",\"content\":\"[Oriel: 3 messages]\u2063\\n\\nfor this\"}")
+	out, err := wire.ReplaceTexts(wire.Ollama, joined, map[int]string{1: "that"})
+	if want := strings.Replace(string(joined), "for this", "that", 1); err != nil || string(out) != want {
+		t.Errorf("%s, %v, want %s", out, err, want)
+	}
+}

@@ -75,7 +75,7 @@ func JoinTexts(texts []chat.String, joint string) []byte {
 
 // Texts returns the literals of the content's texts, if that is always a string.
 func (e *Edit) Texts() []chat.String {
-	if content := e.Content(); content.Kind() == rawjson.String {
+	if content := e.Content(); e.p.Joint != "" && content.Kind() == rawjson.String {
 		return SplitTexts(content.Raw(), e.p.Joint)
 	}
 	return nil
