@@ -12,7 +12,7 @@ import (
 // Each message that the page explains is one that the program prints.
 func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 	var source strings.Builder
-	for _, dir := range []string{"cmd/oriel", "internal/proxy", "timeline"} {
+	for _, dir := range []string{"cmd/oriel", "internal/proxy", "internal/serve", "internal/forward", "timeline"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
