@@ -179,6 +179,9 @@ func vendorOf(path string, format wire.Format, a api, h http.Header) vendor {
 	if v := a.vendor(); v != openAI && (!format.IsProtocol() || format.Protocol().Vendor == vendors[v].name) {
 		return v
 	}
+	if a == apiVertex && wire.PathModel(format, path) != "" { // another vendor's model on Vertex AI
+		return gemini
+	}
 	if hasAnthropicKey(h) {
 		return anthropic
 	}
@@ -248,6 +251,9 @@ func (u *upstream) target(path, query string, forceQuery bool) *url.URL {
 		first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		if base = strings.TrimSuffix(base, "/"+first); base != "" && strings.HasPrefix(path, base+"/") {
 			base = ""
+		}
+		if first == "projects" && base == "" { // base URLs of SDKs for Vertex AI end with the version
+			base = "/v1"
 		}
 	case base != "" && base != "/v1" && strings.HasPrefix(path, base+"/"):
 		rest = path[len(base):]

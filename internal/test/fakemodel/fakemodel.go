@@ -103,6 +103,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body.At(r.URL.Path)
+	if strings.Contains(r.URL.Path, "/publishers/anthropic/") {
+		m.judge = strict.AnthropicOnVertex
+	}
 	if !s.Unchecked {
 		if p := m.judge(data); len(p) > 0 {
 			s.refuse(w, format, fmt.Sprint(p))

@@ -72,10 +72,15 @@ func (o Options) Anthropic(body []byte) []Problem {
 	return a.list
 }
 
-// fields checks the required top-level fields: model, max_tokens and messages
-// ("max_tokens: Field required").
+// fields checks the required top-level fields: model, or what Vertex AI has in its place,
+// max_tokens and messages ("max_tokens: Field required").
 func (a *anthropic) fields() {
-	if a.body.text("model") == "" {
+	switch {
+	case a.Vertex && a.body.has("model"):
+		a.add(BadJSON, -1, "model is an extra input")
+	case a.Vertex && a.body.text("anthropic_version") != "vertex-2023-10-16":
+		a.add(MissingField, -1, "anthropic_version")
+	case !a.Vertex && a.body.text("model") == "":
 		a.add(MissingField, -1, "model")
 	}
 	if !a.body.has("max_tokens") {

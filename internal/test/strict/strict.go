@@ -94,10 +94,16 @@ type Options struct {
 	// prefill. The conversation must end with a user message."), older ones
 	// complete the message.
 	NoPrefill bool
+	// Vertex wants a body for Vertex AI, where the path has the model: "model: Extra inputs
+	// are not permitted", "anthropic_version: Field required".
+	Vertex bool
 }
 
 // Anthropic judges a body for POST /v1/messages with the zero Options.
 func Anthropic(body []byte) []Problem { return Options{}.Anthropic(body) }
+
+// AnthropicOnVertex judges a body for Claude on Vertex AI.
+func AnthropicOnVertex(body []byte) []Problem { return Options{Vertex: true}.Anthropic(body) }
 
 // problems collects what is wrong with one body.
 type problems struct{ list []Problem }

@@ -1,4 +1,6 @@
-// Package anthropic is Anthropic's protocol: POST /v1/messages.
+// Package anthropic is Anthropic's protocol: POST /v1/messages, and on Vertex AI
+// …/publishers/anthropic/models/MODEL:rawPredict and :streamRawPredict, where the model is in the
+// path.
 //
 // Results of tools come first in the user's message after their calls, and consecutive
 // messages of a role count as one. Parts carry the marks of what the provider caches. A block
@@ -20,9 +22,10 @@ func Protocol() *protocol.Protocol {
 		Title:  "Anthropic",
 		Vendor: "anthropic",
 
-		Route:   "/v1/messages",
-		IsCall:  isCall,
-		IsCount: isCount,
+		Route:    "/v1/messages",
+		IsCall:   isCall,
+		IsCount:  isCount,
+		FromPath: readPath,
 
 		List:   "messages",
 		System: "system",
@@ -65,14 +68,6 @@ func Protocol() *protocol.Protocol {
 
 		Bare: protocol.RawOf,
 	}
-}
-
-// isCall does not accept /v1/threads/ID/messages, which is OpenAI's.
-func isCall(path string) bool { return protocol.IsAt(path, "/messages", "/v1") }
-
-func isCount(path string) bool {
-	call, ok := strings.CutSuffix(path, "/count_tokens")
-	return ok && isCall(call)
 }
 
 func readField(r *protocol.Reader, name string, v rawjson.Value) (err error) {

@@ -1,0 +1,154 @@
+package proxy_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/oriel-context/oriel"
+	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/test/fakemodel"
+)
+
+// cloud is a proxy with an engine of its own before a cloud that has a model's API behind a prefix.
+type cloud struct {
+	*setup
+	engine *oriel.Engine
+	model  *fakemodel.Server
+
+	mu   sync.Mutex // protects what follows
+	got  []*fakemodel.Request
+	uris []string
+	keys []string // of the requests
+}
+
+// startCloud runs a proxy whose options are made from the URL of the cloud.
+func startCloud(t *testing.T, prefix string, options func(url string) proxy.Options) *cloud {
+	t.Helper()
+	c := &cloud{setup: &setup{t: t, log: &lockedBuffer{}, client: &http.Client{}, done: make(chan error, 1)}}
+	c.model = &fakemodel.Server{Answer: func(r *fakemodel.Request) fakemodel.Answer {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.got = append(c.got, r)
+		return fakemodel.Answer{Text: "The harbour is north.", Input: 10, Output: 5}
+	}}
+	c.upstream = httptest.NewServer(http.StripPrefix(prefix, http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		c.mu.Lock()
+		c.uris = append(c.uris, prefix+r.URL.RequestURI())
+		c.keys = append(c.keys, r.Header.Get("Authorization")+r.Header.Get("X-Api-Key"))
+		c.mu.Unlock()
+		c.model.ServeHTTP(w, r)
+	})))
+	var err error
+	if c.engine, err = oriel.Open(t.Context(), oriel.Config{NoEmbed: true}); err != nil {
+		t.Fatal(err)
+	}
+	o := options(c.upstream.URL)
+	o.Engine, o.Log = c.engine, slog.New(slog.NewTextHandler(c.log, nil))
+	if c.server, err = proxy.New(o); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.url = "http://" + l.Addr().String()
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	go func() { c.done <- c.server.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		c.close()
+		if err := c.engine.Close(); err != nil {
+			t.Error(err)
+		}
+		if p := c.model.Problems(); len(p) > 0 {
+			t.Errorf("the model refused: %v", p)
+		}
+	})
+	return c
+}
+
+// agentBody is a body of Anthropic's API with a long history of an agent, between a beginning of
+// its members and its messages.
+func agentBody(members string, turns int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{%s"max_tokens":100,"tools":[{"name":"ls","input_schema":{"type":"object"}}],`, members)
+	b.WriteString(`"messages":[{"role":"user","content":"list all"}`)
+	for i := range turns {
+		fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"ls",`, i)
+		fmt.Fprintf(&b, `"input":{"path":"/%d"}}]}`, i)
+		fmt.Fprintf(&b, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":%q}]}`, i,
+			strings.Repeat(fmt.Sprintf("file-%d ", i), 80))
+	}
+	b.WriteString(`,{"role":"assistant","content":"so far"},{"role":"user","content":"Where is the harbour?"}]}`)
+	return b.String()
+}
+
+// Claude on clouds is read, kept within the budget and recorded: Bedrock's Messages behind a prefix,
+// with an API key in either header, and Vertex AI's path, which has the model. The key arrives as it
+// was sent.
+func TestClaudeOnClouds(t *testing.T) {
+	const vertex = "/projects/p/locations/global/publishers/anthropic/models/"
+	onBedrock := func(url string) proxy.Options { return proxy.Options{Anthropic: url + "/anthropic"} }
+	onVertex := func(url string) proxy.Options { return proxy.Options{Gemini: url} }
+	for _, tc := range []struct {
+		name, prefix   string
+		options        func(string) proxy.Options
+		path, uri      string
+		header, key    string
+		members, model string
+		stream         bool
+	}{
+		{"Bedrock", "/anthropic", onBedrock, "/v1/messages?beta=true", "/anthropic/v1/messages?beta=true", "X-Api-Key",
+			"ABSK" + canary, `"model":"anthropic.claude-haiku-4-5",`, "anthropic.claude-haiku-4-5", false},
+		{"Bedrock streamed", "/anthropic", onBedrock, "/v1/messages", "/anthropic/v1/messages", "Authorization",
+			"Bearer bedrock-api-key-" + canary, `"stream":true,"model":"us.anthropic.claude-opus-4-8",`,
+			"us.anthropic.claude-opus-4-8", true},
+		{"Bedrock with the whole path", "/anthropic", onBedrock, "/anthropic/v1/messages", "/anthropic/v1/messages",
+			"Authorization", "Bearer bedrock-api-key-" + canary, `"model":"us.anthropic.claude-opus-4-8",`,
+			"us.anthropic.claude-opus-4-8", false},
+		{"Vertex", "", onVertex, "/v1" + vertex + "claude-haiku-4-5@20251001:rawPredict",
+			"/v1" + vertex + "claude-haiku-4-5@20251001:rawPredict", "Authorization", "Bearer ya29." + canary,
+			`"anthropic_version":"vertex-2023-10-16",`, "claude-haiku-4-5@20251001", false},
+		{"Vertex streamed, without a version", "", onVertex, vertex + "claude-opus-4-8:streamRawPredict",
+			"/v1" + vertex + "claude-opus-4-8:streamRawPredict", "Authorization", "Bearer ya29." + canary,
+			`"anthropic_version":"vertex-2023-10-16","stream":true,`, "claude-opus-4-8", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := startCloud(t, tc.prefix, tc.options)
+			body := agentBody(tc.members, 40)
+			r := c.request("POST", tc.path, body, "X-Oriel-Budget", "4000", "X-Oriel-Conversation", "harbour")
+			r.Header.Del("Authorization")
+			r.Header.Set(tc.header, tc.key)
+			res, text := c.do(r)
+			if res.StatusCode != http.StatusOK || !strings.Contains(text, "The harbour") ||
+				strings.Contains(text, "event: message_start") != tc.stream {
+				t.Fatalf("%d %s", res.StatusCode, text)
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if len(c.got) != 1 || c.uris[0] != tc.uri || c.keys[0] != tc.key {
+				t.Fatalf("asked %q with %q", c.uris, c.keys)
+			}
+			sent := string(c.got[0].Received)
+			if len(sent) > len(body)/2 || !strings.HasPrefix(sent, "{"+tc.members) ||
+				!strings.Contains(sent, "Where is the harbour?") || res.Header.Get("X-Oriel-Action") == "none" {
+				t.Errorf("%s: sent %d of %d bytes: %.300s", res.Header.Get("X-Oriel-Action"), len(sent), len(body), sent)
+			}
+			if m := c.got[0].Body.Model; m != tc.model {
+				t.Errorf("the model is asked for %q", m)
+			}
+			await(t, func() bool {
+				all, err := c.engine.Conversations(t.Context())
+				return err == nil && len(all) == 1
+			})
+		})
+	}
+}
