@@ -224,9 +224,12 @@ func (c *wsConnection) endWhenIdle() {
 	}
 }
 
+// closeBoth closes both connections. Each side has five seconds to agree.
 func (c *wsConnection) closeBoth() {
-	c.client.Close(websocket.StatusGoingAway, "the proxy ends: connect again")
-	c.up.Close(websocket.StatusGoingAway, "")
+	var sides sync.WaitGroup
+	sides.Go(func() { c.client.Close(websocket.StatusGoingAway, "the proxy ends: connect again") })
+	sides.Go(func() { c.up.Close(websocket.StatusGoingAway, "") })
+	sides.Wait()
 }
 
 // breakOff ends the calls that run.

@@ -31,9 +31,10 @@ type socketSetup struct {
 	url    string
 	log    *lockedBuffer
 
-	stop   func()     // ends the proxy, and waits for that
+	stop   func() // ends the proxy, and waits for that
+	conns  []*websocket.Conn
 	mu     sync.Mutex // protects what follows
-	came   sync.Cond  // of frames
+	came   sync.Cond  // of frames and events
 	frames [][]byte   // as the model got them
 	bodies [][]byte   // what they meant
 	events []oriel.Event
@@ -48,13 +49,14 @@ func startSocket(t *testing.T, o proxy.Options, answer func(*fakemodel.Request) 
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.events = append(s.events, e)
+		s.came.Broadcast()
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.model = &fakemodel.Server{Answer: func(r *fakemodel.Request) fakemodel.Answer {
 		s.mu.Lock()
-		s.bodies = append(s.bodies, r.Received)
+		s.bodies = append(s.bodies, r.Data())
 		s.mu.Unlock()
 		return answer(r)
 	}, Frame: func(raw []byte) {
@@ -120,6 +122,36 @@ func (s *socketSetup) await(n int) {
 	}
 }
 
+// stored waits until all calls that the model answered are stored.
+func (s *socketSetup) stored() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		n := 0
+		for _, e := range s.events {
+			if e.Kind == "call" {
+				n++
+			}
+		}
+		if n >= len(s.bodies) {
+			return
+		}
+		s.came.Wait()
+	}
+}
+
+// end closes the clients' connections, ends the proxy, and waits until all calls are stored.
+func (s *socketSetup) end() {
+	s.t.Helper()
+	for _, c := range s.conns {
+		c.CloseNow() // nobody reads a close frame there
+	}
+	s.stop()
+	if err := s.engine.Wait(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // kinds returns the kinds of the engine's events.
 func (s *socketSetup) kinds() string {
 	s.mu.Lock()
@@ -163,6 +195,7 @@ func (s *socketSetup) tryDial(header ...string) (*client, error) {
 	}
 	conn.SetReadLimit(-1)
 	s.t.Cleanup(func() { conn.CloseNow() })
+	s.conns = append(s.conns, conn)
 	return &client{s.t, conn, res, ctx}, nil
 }
 
@@ -284,9 +317,9 @@ func tools() func(*fakemodel.Request) fakemodel.Answer {
 		n++
 		last := r.Messages[len(r.Messages)-1]
 		if strings.Contains(string(last.Raw), "stop") {
-			return fakemodel.Answer{Text: "Done.", Input: len(r.Received) / 4, Output: 3}
+			return fakemodel.Answer{Text: "Done.", Input: len(r.Data()) / 4, Output: 3}
 		}
-		return fakemodel.Answer{Thinking: "I think.", Input: len(r.Received) / 4, Output: 5,
+		return fakemodel.Answer{Thinking: "I think.", Input: len(r.Data()) / 4, Output: 5,
 			Calls: []fakemodel.Call{{ID: fmt.Sprintf("call_%d", n), Name: "run", Arguments: fmt.Sprintf(`{"cmd":"step %d"}`, n)}}}
 	}
 }

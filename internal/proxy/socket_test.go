@@ -38,9 +38,7 @@ func TestSocketCallsThatFitGoAsTheyCame(t *testing.T) {
 		}
 	}
 	a.conn.Close(websocket.StatusNormalClosure, "")
-	if err := s.engine.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s.end()
 	conversations, err := s.engine.Conversations(t.Context())
 	if err != nil || len(conversations) != 1 {
 		t.Fatal(conversations, err)
@@ -99,9 +97,7 @@ func TestSocketCallsOverTheBudgetBeginANewChain(t *testing.T) {
 	if largest > 6000*5 {
 		t.Errorf("the provider had up to %d bytes", largest)
 	}
-	if err := s.engine.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s.end()
 	if !strings.Contains(s.kinds(), "truncation") {
 		t.Error(s.kinds())
 	}
@@ -112,7 +108,7 @@ func TestSocketRefusalsAreSentAgainSmaller(t *testing.T) {
 	answer := tools()
 	refused := 0
 	s := startSocket(t, proxy.Options{}, func(r *fakemodel.Request) fakemodel.Answer {
-		if n := len(r.Received) / 4; n > 12000 {
+		if n := len(r.Data()) / 4; n > 12000 {
 			refused++
 			return fakemodel.Answer{Status: 400, Error: "Your input exceeds the context window of this model. Please adjust your input and try again."}
 		}

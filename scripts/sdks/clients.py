@@ -111,6 +111,29 @@ def openai_responses():
         chat(name, len(items) - 1)
 
 
+def openai_socket():
+    """Calls over a WebSocket send what is new, behind the response before them."""
+    tools = [{"type": "function", "name": "weather", "parameters": CITY, "strict": False}]
+    name = "responses websocket"
+    fresh, before, said = [{"role": "user", "content": first(name)}], {}, 1
+    with one.responses.connect() as connection:
+        for turn in range(4):
+            connection.response.create(model="gpt-5", input=fresh, reasoning={"effort": "low"}, include=["reasoning.encrypted_content"], store=False, tools=tools, **before)
+            events = []
+            for event in connection:
+                events.append(event)
+                if event.type in ("response.completed", "response.failed", "response.incomplete", "error"):
+                    break
+            say("openai: " + name, *events)
+            r = events[-1].response
+            before = {"previous_response_id": r.id}
+            calls = [i for i in r.output if i.type == "function_call"]
+            fresh = [{"type": "function_call_output", "call_id": c.call_id, "output": "rain"} for c in calls]
+            fresh = fresh or [{"role": "user", "content": f"And {turn}?"}]
+            said += len(r.output) + (len(fresh) if turn < 3 else 0)
+    chat(name, said)
+
+
 def anthropic_chat():
     ask = dict(model="claude-sonnet-4-5", max_tokens=2000)
     history = [{"role": "user", "content": first("anthropic chat")}]
@@ -179,5 +202,6 @@ def errors():
 openai_chat()
 openai_tools()
 openai_responses()
+openai_socket()
 anthropic_chat()
 errors()

@@ -38,13 +38,12 @@ type Server struct {
 	made     int // ids of responses over WebSocket
 }
 
-// Request is a request as received.
+// Request is a request as received; over a WebSocket, the body that the message means with what it
+// continues.
 type Request struct {
 	*wire.Body
 	Header http.Header
 	Path   string
-	// Received is the body; over a WebSocket, what the message means with what it continues.
-	Received []byte
 }
 
 // Answer is the model's answer.
@@ -112,7 +111,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	a := s.Answer(&Request{Body: body, Header: r.Header, Path: r.URL.Path, Received: data})
+	a := s.Answer(&Request{Body: body, Header: r.Header, Path: r.URL.Path})
 	if a.Status != 0 {
 		fail(w, format, a.Status, a.Error)
 		return

@@ -117,9 +117,9 @@ func (c *socket) create(ctx context.Context, f *frame, raw []byte, stop chan str
 	}
 	a := Answer{}
 	if f.Generate == nil || *f.Generate {
-		a = c.server.Answer(&Request{Body: read, Header: c.header, Path: c.path, Received: body})
+		a = c.server.Answer(&Request{Body: read, Header: c.header, Path: c.path})
 	} else if c.server.Prepared != nil {
-		a = c.server.Prepared(&Request{Body: read, Header: c.header, Path: c.path, Received: body})
+		a = c.server.Prepared(&Request{Body: read, Header: c.header, Path: c.path})
 	}
 	if a.Status != 0 {
 		c.forget(f.Previous)

@@ -28,8 +28,8 @@ type program struct {
 	budget int
 	// compacts reports that it asks for a summary of its conversation.
 	compacts bool
-	// sockets reports that it asks for a WebSocket.
-	sockets bool
+	// sockets reports that it asks for a WebSocket, overSocket that the provider has one.
+	sockets, overSocket bool
 	// asked is how often it is asked for the fact.
 	asked int
 	// does are the verbs between the first and the last; the default is to ask.
@@ -65,6 +65,10 @@ var programs = []program{
 		compacts: true,
 		drive:    driveCodexCompact,
 	},
+	{name: "codex-websocket", npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1, sockets: true,
+		overSocket: true, drive: driveCodex},
+	{name: "codex-websocket-compact", npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1,
+		sockets: true, overSocket: true, compacts: true, drive: driveCodexCompact},
 	{name: "copilot-chat", npm: copilot, bin: "copilot", newNode: true, parts: 50, budget: 28_000, asked: 1,
 		compacts: true, drive: driveCopilotChat},
 	{name: "copilot-responses", npm: copilot, bin: "copilot", newNode: true, parts: 40, budget: 28_000, asked: 1,
@@ -132,7 +136,7 @@ func (p *program) install(install string) (bin, node string, err error) {
 	return filepath.Join(folder(p.npm), "node_modules", ".bin"), node, kit.InstallNode(folder(p.npm), p.npm)
 }
 
-const programRow = "%-17s %-8s %5v %8v %7v %7v %8v %9v %7v  %s\n"
+const programRow = "%-23s %-8s %5v %8v %7v %7v %8v %9v %7v  %s\n"
 
 // checkPrograms runs programs that are known for changing their own history, prints a line for
 // each and returns how many failed. One that cannot be installed or started here is named and

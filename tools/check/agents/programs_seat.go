@@ -48,6 +48,7 @@ type programCall struct {
 	came, sent   []byte
 	conversation string
 	status       int
+	socket       bool
 }
 
 // callHeader numbers a call on its way through the proxy.
@@ -79,7 +80,7 @@ func (p *program) seat(oriel, install, dir string) (*seat, error) {
 // not be done.
 func (s *seat) check() error {
 	p := s.program
-	fake := &fakemodel.Server{Answer: s.model.answer}
+	fake := &fakemodel.Server{Answer: s.answer, NoSockets: !p.overSocket}
 	provider := httptest.NewServer(s.behind(fake))
 	defer provider.Close()
 	config := filepath.Join(s.dir, "config.toml")
@@ -125,6 +126,7 @@ func (s *seat) check() error {
 	}
 	_, bad := readEvents(s.events())
 	s.problems = append(s.problems, bad...)
+	s.nameSocketCalls()
 	if list, err := s.conversations(); err != nil {
 		s.problem("%v", err)
 	} else {
@@ -204,13 +206,53 @@ func (s *seat) before(to *url.URL) http.Handler {
 	}
 }
 
-// behind is the handler between the proxy and the model: it records what arrives, and accepts
-// WebSockets, of which the proxy must not make use as long as it does not read them.
+// answer answers as the model does. It records calls over WebSocket, as the provider understood
+// them: what the program sent is only what is new.
+func (s *seat) answer(r *fakemodel.Request) fakemodel.Answer {
+	if s.program.overSocket && r.Header.Get(callHeader) == "" {
+		s.mu.Lock()
+		s.calls = append(s.calls, programCall{path: r.Path, came: r.Data(), sent: r.Data(), kind: s.model.kind(r.Data()),
+			status: http.StatusOK, socket: true})
+		s.mu.Unlock()
+	}
+	return s.model.answer(r)
+}
+
+// nameSocketCalls gives calls over WebSocket the conversations of the events, because no header
+// does.
+func (s *seat) nameSocketCalls() {
+	raw, err := os.ReadFile(s.events())
+	if err != nil {
+		s.problem("%v", err)
+	}
+	var names []string
+	for line := range bytes.Lines(raw) {
+		var e struct{ Kind, Conversation string }
+		if json.Unmarshal(line, &e) == nil && e.Kind == "call" {
+			names = append(names, e.Conversation)
+		}
+	}
+	n := 0
+	for i := range s.calls {
+		if c := &s.calls[i]; c.socket {
+			if n < len(names) {
+				c.conversation = names[n]
+			}
+			n++
+		}
+	}
+	if s.program.overSocket && n == 0 {
+		s.problem("no call came over a WebSocket")
+	} else if n > 0 && n != len(names) {
+		s.problem("%d calls came over a WebSocket, and %d are recorded", n, len(names))
+	}
+}
+
+// behind is the handler between the proxy and the model: it records what arrives.
 func (s *seat) behind(model http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != "" {
-			s.problem("a WebSocket passed the proxy, which cannot read what is said there")
-			w.WriteHeader(http.StatusUpgradeRequired)
+			model.ServeHTTP(w, r)
 			return
 		}
 		body, err := io.ReadAll(r.Body)

@@ -45,7 +45,7 @@ import (
 func Check(args []string) error {
 	programs := kit.Parse(kit.Flags("sdks"), args)
 	if len(programs) == 0 {
-		s, err := kit.InstallSDKs("oriel-check-sdks", "openai", "anthropic")
+		s, err := kit.InstallSDKs("oriel-check-sdks", "openai[realtime]", "anthropic")
 		if err != nil {
 			return err
 		}
