@@ -42,6 +42,10 @@ func openDoor(t *testing.T, config oriel.Config, byProxy bool) *door {
 	t.Helper()
 	d := &door{calls: make(chan oriel.Event, 1000)}
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if wire.CallFormat(r.URL.Path) == wire.Auto { // a question about its models
+			http.NotFound(w, r)
+			return
+		}
 		d.sent, _ = io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, `{}`)
