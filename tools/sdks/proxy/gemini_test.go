@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"google.golang.org/genai"
+	"google.golang.org/genai/interactions/models/interactions"
+	"google.golang.org/genai/interactions/models/operations"
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/call"
@@ -144,6 +146,47 @@ func TestGeminiSDK(t *testing.T) {
 		if err != nil || c.Model != name || c.Status == 200 && c.Usage.Output != 5 {
 			t.Errorf("%+v, %v", c, err)
 		}
+	}
+	for _, p := range model.Problems() {
+		t.Error(p)
+	}
+}
+
+// Google's SDK has interactions through the proxy, and the model's steps go back as they came.
+func TestInteractionsSDK(t *testing.T) {
+	model := &fakemodel.Server{Answer: func(r *fakemodel.Request) fakemodel.Answer {
+		return fakemodel.Answer{ID: "int_1", Input: 10, Output: 5, Thinking: "Where?", Text: "To the east."}
+	}}
+	upstream := httptest.NewServer(model)
+	t.Cleanup(upstream.Close)
+	ended := make(chan oriel.Event, 1)
+	engine, err := oriel.Open(t.Context(), oriel.Config{Store: memory.New(), NoEmbed: true,
+		Events: func(e oriel.Event) {
+			if e.Kind == oriel.EventCall {
+				ended <- e
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	s := start(t, proxy.Options{Gemini: upstream.URL, Engine: engine, ReplyTimeout: time.Minute})
+	client, err := genai.NewClient(t.Context(), &genai.ClientConfig{APIKey: canary,
+		Backend: genai.BackendGeminiAPI, HTTPOptions: genai.HTTPOptions{BaseURL: s.url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	input := interactions.NewInteractionsInput("Where is the pier?")
+	no := false
+	answer, err := client.Interactions.Create(t.Context(), operations.CreateInteractionRequest{
+		Body: operations.NewCreateInteractionRequestBody(interactions.CreateModelInteraction{
+			Model: "gemini-2.5-flash", Input: &input, Store: &no})})
+	if err != nil || answer.Interaction.ID == nil || *answer.Interaction.ID != "int_1" ||
+		len(answer.Interaction.Steps) != 2 {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	if e := <-ended; e.Model != "gemini-2.5-flash" || e.Usage == nil || e.Usage.Output != 5 || e.Error != "" {
+		t.Errorf("%+v", e)
 	}
 	for _, p := range model.Problems() {
 		t.Error(p)

@@ -148,8 +148,8 @@ func TestRun(t *testing.T) {
 			}
 			var got struct {
 				Calls, Failed, Input, Output, Unreported, Unread int
-				CacheRead                                         int `json:"cache_read"`
-				Cost                                              float64
+				CacheRead                                        int `json:"cache_read"`
+				Cost                                             float64
 			}
 			if err := json.Unmarshal(data, &got); err != nil {
 				t.Fatal(err)

@@ -22,7 +22,7 @@ func Protocol() *protocol.Protocol {
 		Vendor: "gemini",
 
 		Route:  "/v1beta/interactions",
-		IsCall: func(path string) bool { return protocol.IsAt(path, "/interactions", "/v1beta", "/v1", "/v1alpha") },
+		IsCall: isCall,
 
 		List:   "input",
 		System: "system_instruction",
@@ -60,6 +60,13 @@ func Protocol() *protocol.Protocol {
 
 		Bare: protocol.RawOf,
 	}
+}
+
+// isCall accepts the paths of both hosts: Vertex AI's have the location before the resource.
+func isCall(path string) bool {
+	before, ok := strings.CutSuffix(path, "/interactions")
+	return ok && (protocol.IsAt(path, "/interactions", "/v1beta", "/v1", "/v1alpha") ||
+		strings.Contains(before, "/projects/") && strings.Contains(before, "/locations/"))
 }
 
 // isStep reports whether an element of "input" is a step of a kind that no other protocol has.
