@@ -102,8 +102,32 @@ func (o *Options) complete() {
 	o.Largest = cmp.Or(o.Largest, 10)
 }
 
+// numberOf returns the index of a call, or -1, and its number among the calls of the
+// conversation, which are numbered in the order in which they began.
+func numberOf(records []timeline.Record, id string) (at, number int, err error) {
+	at = slices.IndexFunc(records, func(r timeline.Record) bool { return r.Key == id })
+	if at < 0 {
+		return at, 0, nil
+	}
+	own, err := call.Decode(&records[at])
+	if err != nil {
+		return at, 0, err
+	}
+	number = 1
+	for i := range records {
+		c, err := call.Decode(&records[i])
+		if err != nil {
+			return at, 0, err
+		}
+		if order := c.Began.Compare(own.Began); order < 0 || order == 0 && i < at {
+			number++
+		}
+	}
+	return at, number, nil
+}
+
 // Read reads a recorded call by its id.
-func Read(ctx context.Context, store timeline.Store, tenant, conversation, call string, o Options) (*Window, error) {
+func Read(ctx context.Context, store timeline.Store, tenant, conversation, id string, o Options) (*Window, error) {
 	o.complete()
 	records, err := store.Records(ctx, tenant, conversation, "call", "")
 	if err != nil {
@@ -111,9 +135,12 @@ func Read(ctx context.Context, store timeline.Store, tenant, conversation, call 
 	}
 	records = slices.DeleteFunc(records,
 		func(r timeline.Record) bool { return strings.HasPrefix(r.Key, usage.Imported) })
-	at := slices.IndexFunc(records, func(r timeline.Record) bool { return r.Key == call })
+	at, number, err := numberOf(records, id)
+	if err != nil {
+		return nil, err
+	}
 	if at < 0 {
-		return nil, fmt.Errorf("conversation %q has no call %q", conversation, call)
+		return nil, fmt.Errorf("conversation %q has no call %q", conversation, id)
 	}
 	stored, b, pieces, err := readPieces(ctx, store, tenant, conversation, &records[at], &o)
 	if err != nil {
@@ -121,7 +148,7 @@ func Read(ctx context.Context, store timeline.Store, tenant, conversation, call 
 	}
 	model := o.Models.Lookup(stored.Model)
 	w := &Window{
-		Conversation: conversation, ID: call, Call: at + 1, Time: stored.Began.UTC(), Model: stored.Model,
+		Conversation: conversation, ID: id, Call: number, Time: stored.Began.UTC(), Model: stored.Model,
 		Profile: stored.Profile,
 		Window:  windowOf(&model, max(stored.Hard, b.Total)), Limit: stored.Hard, Budget: stored.Wish, Tokens: b.Total,
 		Accuracy: b.Accuracy,
