@@ -137,7 +137,7 @@ func TestClaudeOnClouds(t *testing.T) {
 			if len(c.got) != 1 || c.uris[0] != tc.uri || c.keys[0] != tc.key {
 				t.Fatalf("asked %q with %q", c.uris, c.keys)
 			}
-			sent := string(c.got[0].Received)
+			sent := string(c.got[0].Data())
 			if len(sent) > len(body)/2 || !strings.HasPrefix(sent, "{"+tc.members) ||
 				!strings.Contains(sent, "Where is the harbour?") || res.Header.Get("X-Oriel-Action") == "none" {
 				t.Errorf("%s: sent %d of %d bytes: %.300s", res.Header.Get("X-Oriel-Action"), len(sent), len(body), sent)
