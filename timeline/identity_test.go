@@ -347,6 +347,7 @@ func (w *rewriter) text(s, key, of string) {
 	part := ""
 	switch {
 	case s == "" || w.rand.IntN(2) == 0:
+	case w.format.Protocol().Joint != "": // a content is one text
 	case w.format == wire.Responses && key == "content" && of == "role assistant":
 		part = "output_text"
 	case w.format == wire.Responses && (key == "content" && strings.HasPrefix(of, "role ") ||

@@ -187,7 +187,8 @@ func TestTheNewestWorkDoesNotPayForWhatIsHeld(t *testing.T) {
 				t.Fatalf("call %d: message %d is held and not there as it came", i, d)
 			}
 		}
-		if rest := c.After - held; rest < (budget-held)*2/5 {
+		// Half of what is free, less the room for recall, which finds nothing here.
+		if rest := c.After - held; rest < (budget-held)*3/8 {
 			t.Errorf("call %d: a cut leaves %d tokens beside %d that are held, of %d", i, rest, held, budget)
 		}
 	}
