@@ -24,7 +24,7 @@ const module = "github.com/oriel-context/oriel"
 var layers = []string{
 	"internal/rawjson/passes",
 	"internal/limit",
-	"internal/spool",
+	"internal/call/spool",
 	"internal/rawjson",
 	"internal/importer/claudecode",
 	"internal/term/lines",
@@ -74,7 +74,7 @@ var layers = []string{
 	"internal/thread",
 	"internal/view",
 	"internal/call",
-	"internal/windows",
+	"internal/proxy/windows",
 	"internal/forward",
 	"internal/engine",
 	"",

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/event"
-	"github.com/oriel-context/oriel/internal/spool"
+	"github.com/oriel-context/oriel/internal/call/spool"
 )
 
 // spooler keeps calls that the store does not accept, and writes them when it does. As

@@ -20,7 +20,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/spool"
+	"github.com/oriel-context/oriel/internal/call/spool"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/wire"

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/oriel-context/oriel/internal/call"
-	"github.com/oriel-context/oriel/internal/spool"
+	"github.com/oriel-context/oriel/internal/call/spool"
 	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/token"
 )

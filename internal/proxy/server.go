@@ -19,7 +19,7 @@ import (
 	"github.com/oriel-context/oriel/internal/forward"
 	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/proxy/access"
-	"github.com/oriel-context/oriel/internal/windows"
+	"github.com/oriel-context/oriel/internal/proxy/windows"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/wire"

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/oriel-context/oriel/internal/spool"
+	"github.com/oriel-context/oriel/internal/call/spool"
 )
 
 func entry(meta string, blobs ...string) spool.Entry {
