@@ -46,7 +46,7 @@ func (s *Server) vllm(ctx context.Context, name string) int {
 	s.get(ctx, http.MethodGet, "/v1/models", nil, &list)
 	for _, m := range list.Data {
 		if m.ID == name {
-			return m.MaxModelLen
+			return tokens(m.MaxModelLen)
 		}
 	}
 	return 0
@@ -60,7 +60,7 @@ func (s *Server) llamaCPP(ctx context.Context, _ string) int {
 		} `json:"default_generation_settings"`
 	}
 	s.get(ctx, http.MethodGet, "/props", nil, &props)
-	return props.Settings.Window
+	return tokens(props.Settings.Window)
 }
 
 func (s *Server) lmStudio(ctx context.Context, name string) int {
@@ -73,7 +73,7 @@ func (s *Server) lmStudio(ctx context.Context, name string) int {
 	s.get(ctx, http.MethodGet, "/api/v0/models", nil, &list)
 	for _, m := range list.Data {
 		if m.ID == name {
-			return m.Loaded
+			return tokens(m.Loaded)
 		}
 	}
 	return 0
@@ -113,7 +113,7 @@ func (s *Server) ollamas(ctx context.Context, name string) (told window.Told, lo
 	s.get(ctx, http.MethodGet, "/api/ps", nil, &ps)
 	for _, m := range ps.Models {
 		if tagged(m.Model) == tagged(name) || tagged(m.Name) == tagged(name) {
-			loaded = m.Window
+			loaded = tokens(m.Window)
 		}
 	}
 	return told, loaded, told.Most > 0 || told.Usual > 0 || loaded > 0
@@ -130,11 +130,21 @@ func tagged(name string) string {
 // number reads a number of tokens, 0 if it is none.
 func number(text string) int {
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f < 1 || f > 1<<31-1 {
+	if err != nil || f < 1 || f > mostTokens {
 		return 0
 	}
 	return int(f)
 }
+
+// tokens returns a window that a server told, 0 if it can be none: budgets are computed with it.
+func tokens(n int) int {
+	if n < 1 || n > mostTokens {
+		return 0
+	}
+	return n
+}
+
+const mostTokens = 1<<31 - 1
 
 // get sends a question and reads its answer, and reports whether there was one.
 func (s *Server) get(ctx context.Context, method, path string, body []byte, into any) bool {
