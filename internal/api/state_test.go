@@ -16,9 +16,9 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/api"
+	"github.com/oriel-context/oriel/internal/call/spool"
 	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/settings"
-	"github.com/oriel-context/oriel/internal/call/spool"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/timeline/memory"
 	"github.com/oriel-context/oriel/timeline/sqlite"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/call/spool"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 )
 

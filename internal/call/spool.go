@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/call/spool"
+	"github.com/oriel-context/oriel/internal/event"
 )
 
 // spooler keeps calls that the store does not accept, and writes them when it does. As

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/internal/call/spool"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/timeline"
 )
 

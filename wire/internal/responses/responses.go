@@ -64,7 +64,9 @@ var tooLong = []string{
 	`your input exceeds the context window of this model(?:\. please adjust your input and try again)?`,
 }
 
-func isCall(path string) bool { return protocol.IsAt(path, "/responses", "/v1", "/openai", "/backend-api/codex") }
+func isCall(path string) bool {
+	return protocol.IsAt(path, "/responses", "/v1", "/openai", "/backend-api/codex")
+}
 
 func isCount(path string) bool {
 	call, ok := strings.CutSuffix(path, "/input_tokens")
