@@ -107,6 +107,7 @@ func addSettings(cmd *cobra.Command) *settingsFlags {
 	f.String("upstream-anthropic", "", "base `URL` for Anthropic's API (default "+proxy.DefaultAnthropic+")")
 	f.String("upstream-gemini", "", "base `URL` for Google's Gemini API (default "+proxy.DefaultGemini+")")
 	f.String("upstream-ollama", "", "base `URL` of an Ollama server (default "+proxy.DefaultOllama+")")
+	f.String("upstream-bedrock", "", "base `URL` of Amazon Bedrock in your region for its own API (default none)")
 	f.String("upstream-chatgpt", "", "base `URL` for calls of a ChatGPT login (default "+proxy.DefaultChatGPT+")")
 	f.String("token", "",
 		"`token` that clients must send (default $ORIEL_TOKEN, else none, which is for loopback only)")

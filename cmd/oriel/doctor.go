@@ -99,7 +99,8 @@ func (d *doctor) examine(ctx context.Context) []finding {
 	upstreams := []struct{ name, url string }{{"OpenAI", d.proxy.OpenAI}, {"Anthropic", d.proxy.Anthropic}}
 	// Most people use neither; an Ollama that is not installed is nothing to report.
 	for _, u := range []struct{ name, url, usual string }{{"Gemini", d.proxy.Gemini, proxy.DefaultGemini},
-		{"Ollama", d.proxy.Ollama, proxy.DefaultOllama}, {"ChatGPT", d.proxy.ChatGPT, proxy.DefaultChatGPT}} {
+		{"Ollama", d.proxy.Ollama, proxy.DefaultOllama}, {"ChatGPT", d.proxy.ChatGPT, proxy.DefaultChatGPT},
+		{"Bedrock", d.proxy.Bedrock, ""}} {
 		if u.url != "" && u.url != u.usual {
 			upstreams = append(upstreams, struct{ name, url string }{u.name, u.url})
 		}

@@ -109,6 +109,7 @@ func (w *watcher) Collect(ch chan<- prometheus.Metric) {
 		count(unseen, c.PassedSize, "size")
 		count(unseen, c.PassedMemory, "memory")
 		count(unseen, c.PassedEncoding, "encoding")
+		count(unseen, c.PassedSigned, "signed")
 		count(failures, c.EnginePanics, "panic")
 		count(failures, c.EngineSlow, "slow")
 		count(limited, c.Limited, "calls")

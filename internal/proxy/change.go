@@ -9,7 +9,7 @@ import (
 // routing holds the settings that may change while requests run: where requests go and who
 // may send them. Running requests keep their upstream.
 type routing struct {
-	upstreams [len(vendors)]*upstream
+	upstreams [len(vendors)]*upstream // nil: no URL is known, and requests are refused
 	tokens    tokens
 	tenants   int // number of tenants of the tokens
 	origins   []string
@@ -21,8 +21,11 @@ func newRouting(o Options) (*routing, error) {
 	r := &routing{origins: o.Origins, calls: o.CallsPerMinute, noSockets: o.NoSockets}
 	var err error
 	for v, base := range [len(vendors)]string{openAI: o.OpenAI, anthropic: o.Anthropic,
-		gemini: o.Gemini, ollama: o.Ollama, chatGPT: o.ChatGPT} {
-		r.upstreams[v], err = parseUpstream(vendor(v), vendors[v].title, cmp.Or(base, vendors[v].base))
+		gemini: o.Gemini, ollama: o.Ollama, chatGPT: o.ChatGPT, bedrock: o.Bedrock} {
+		if base = cmp.Or(base, vendors[v].base); base == "" {
+			continue
+		}
+		r.upstreams[v], err = parseUpstream(vendor(v), vendors[v].title, base)
 		if err != nil {
 			return nil, err
 		}
@@ -68,6 +71,9 @@ func (s *Server) Change(o Options) error {
 // checkUpstreams returns an error if an upstream is this server.
 func (s *Server) checkUpstreams(r *routing, address *net.TCPAddr) error {
 	for _, u := range r.upstreams {
+		if u == nil {
+			continue
+		}
 		port := u.url.Port()
 		if port == "" {
 			port = map[string]string{"http": "80", "https": "443"}[u.url.Scheme]

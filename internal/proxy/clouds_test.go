@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/proxy"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
+	"github.com/oriel-context/oriel/timeline"
+	"github.com/oriel-context/oriel/wire"
 )
 
 // cloud is a proxy with an engine of its own before a cloud that has a model's API behind a prefix.
@@ -40,10 +43,12 @@ func startCloud(t *testing.T, prefix string, options func(url string) proxy.Opti
 	}}
 	c.upstream = httptest.NewServer(http.StripPrefix(prefix, http.HandlerFunc(func(w http.ResponseWriter,
 		r *http.Request) {
-		c.mu.Lock()
-		c.uris = append(c.uris, prefix+r.URL.RequestURI())
-		c.keys = append(c.keys, r.Header.Get("Authorization")+r.Header.Get("X-Api-Key"))
-		c.mu.Unlock()
+		if wire.CallFormat(r.URL.Path) == wire.Anthropic { // not a question for a local model's window
+			c.mu.Lock()
+			c.uris = append(c.uris, prefix+r.URL.RequestURI())
+			c.keys = append(c.keys, r.Header.Get("Authorization")+r.Header.Get("X-Api-Key"))
+			c.mu.Unlock()
+		}
 		c.model.ServeHTTP(w, r)
 	})))
 	var err error
@@ -150,5 +155,77 @@ func TestClaudeOnClouds(t *testing.T) {
 				return err == nil && len(all) == 1
 			})
 		})
+	}
+}
+
+// A signed request reaches its cloud byte for byte, whatever the budget, and the log says once why
+// it is not read. Nothing else goes to Bedrock's own paths either way.
+func TestSignedRequestsAreNeverEdited(t *testing.T) {
+	const signature = "AWS4-HMAC-SHA256 Credential=AKIA/20261119/us-east-1/bedrock/aws4_request, Signature=00"
+	type received struct{ uri, body, authorization string }
+	var (
+		mu  sync.Mutex // protects got
+		got []received
+	)
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.Method != http.MethodPost || strings.HasSuffix(r.URL.Path, "/api/show") {
+			return // a question for a local model's window
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, received{r.RequestURI, string(body), r.Header.Get("Authorization")})
+		io.WriteString(w, "{}")
+	}))
+	defer up.Close()
+	c := startCloud(t, "", func(string) proxy.Options {
+		return proxy.Options{Anthropic: up.URL + "/anthropic", Bedrock: up.URL}
+	})
+	body := agentBody(`"model":"anthropic.claude-haiku-4-5",`, 40)
+	for _, tc := range []struct{ path, uri, key string }{
+		{"/v1/messages", "/anthropic/v1/messages", signature},
+		{"/v1/messages", "/anthropic/v1/messages", signature},
+		{"/v1/messages?X-Amz-Signature=00", "/anthropic/v1/messages?X-Amz-Signature=00", ""},
+		{"/v1/messages/count_tokens", "/anthropic/v1/messages/count_tokens", signature},
+		{"/model/anthropic.claude-haiku-4-5-v1%3A0/converse-stream",
+			"/model/anthropic.claude-haiku-4-5-v1%3A0/converse-stream", signature},
+		{"/model/m/invoke", "/model/m/invoke", signature},
+		{"/model/m/invoke", "/model/m/invoke", "Bearer ABSK" + canary},
+	} {
+		r := c.request("POST", tc.path, body, "X-Oriel-Budget", "4000")
+		r.Header.Set("User-Agent", "aws-sdk/3")
+		if r.Header.Del("Authorization"); tc.key != "" {
+			r.Header.Set("Authorization", tc.key)
+		}
+		res, text := c.do(r)
+		mu.Lock()
+		last := got[len(got)-1]
+		if res.StatusCode != http.StatusOK || last != (received{tc.uri, body, tc.key}) {
+			t.Errorf("%s: %d %s: got %s with %q, %d bytes of %d", tc.path, res.StatusCode, text, last.uri,
+				last.authorization, len(last.body), len(body))
+		}
+		mu.Unlock()
+	}
+	var lines []string
+	await(t, func() bool {
+		lines = nil
+		for _, u := range c.server.Unread(timeline.Local) {
+			lines = append(lines, fmt.Sprintf("%d %s %s", u.Count, u.Path, u.Why))
+		}
+		return len(lines) == 4
+	})
+	const signed = "passed: its body is signed for AWS, which accepts no change; use a Bedrock API key to have it read"
+	for i, want := range []string{"3 /v1/messages " + signed,
+		"1 /model/anthropic.claude-haiku-4-5-v1%3A0/converse-stream " + signed,
+		"1 /model/m/invoke " + signed, "1 /model/m/invoke passed: this API is not read"} {
+		if lines[i] != want {
+			t.Errorf("%d: %s, want %s", i, lines[i], want)
+		}
+	}
+	if n := strings.Count(c.log.String(), "requests are not read"); n != 4 {
+		t.Errorf("%d warnings for 4 kinds:\n%s", n, c.log)
+	}
+	if n := c.server.Counters().PassedSigned; n != 3 {
+		t.Errorf("%d calls passed because they were signed", n)
 	}
 }

@@ -38,6 +38,8 @@ func (a api) vendor() vendor {
 		return ollama
 	case apiChatGPT:
 		return chatGPT
+	case apiBedrock:
+		return bedrock
 	}
 	return openAI
 }
@@ -62,6 +64,11 @@ func (x *exchange) checkForeign() *refusal {
 				of, x.up.origin(), vendors[x.up.vendor].setting, vendors[owner].title)}
 		}
 		return nil
+	}
+	if a == apiBedrock {
+		return &refusal{http.StatusNotFound, "api_not_carried", fmt.Sprintf(
+			"this is a request for %s, whose key goes to no other vendor: give the URL of your region, such as https://bedrock-runtime.REGION.amazonaws.com, by %s",
+			a, vendors[bedrock].setting)}
 	}
 	if x.up.vendor == gemini {
 		return &refusal{http.StatusNotFound, "api_not_carried", fmt.Sprintf(
@@ -99,6 +106,8 @@ func (u *upstream) owner() (vendor, bool) {
 		return gemini, true
 	case u.origin() == DefaultOllama && u.vendor == ollama, host == "ollama.com":
 		return ollama, true
+	case u.url.Scheme == "https" && isBedrock(host):
+		return bedrock, true
 	}
 	return openAI, false
 }
@@ -113,7 +122,19 @@ func (r *routing) upstreamOf(t *route) *upstream {
 			}
 		}
 	}
-	return r.upstreams[t.vendor]
+	if up := r.upstreams[t.vendor]; up != nil {
+		return up
+	}
+	return r.upstreams[openAI] // which does not have the API
+}
+
+// isBedrock reports whether a host is one of Amazon Bedrock's, in whichever region or network.
+func isBedrock(host string) bool {
+	host = strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(host), "."), ".cn")
+	return (strings.HasSuffix(host, ".amazonaws.com") || strings.HasSuffix(host, ".api.aws")) &&
+		slices.ContainsFunc(strings.Split(host, "."), func(label string) bool {
+			return strings.HasPrefix(label, "bedrock")
+		})
 }
 
 // public reports whether an upstream is OpenAI's or Anthropic's own, to which no other
@@ -225,7 +246,9 @@ func foreignKey(to vendor, h http.Header, query string) string {
 				return of
 			}
 		case "x-amz-security-token", "x-amz-date", "x-amz-content-sha256":
-			return "Amazon Bedrock"
+			if to != bedrock {
+				return vendors[bedrock].title
+			}
 		case "authorization", "x-api-key", "api-key":
 			if of := foreignValue(to, values); of != "" {
 				return of
@@ -246,8 +269,8 @@ func foreignValue(to vendor, values []string) string {
 		if key = strings.TrimSpace(key); !found {
 			key = v
 		}
-		if strings.HasPrefix(v, "AWS4-") {
-			return "Amazon Bedrock"
+		if strings.HasPrefix(v, "AWS4-") && to != bedrock {
+			return vendors[bedrock].title
 		}
 		for _, k := range foreignKeys {
 			if strings.HasPrefix(key, k.prefix) && k.of != vendors[to].title {

@@ -181,7 +181,11 @@ func TestKeysOfOtherVendorsAreNotForwarded(t *testing.T) {
 //
 // PROXY rule 22
 func TestUpstreamsHaveTheirOwnAPIs(t *testing.T) {
-	const vertex = "https://europe-west4-aiplatform.googleapis.com"
+	const (
+		vertex  = "https://europe-west4-aiplatform.googleapis.com"
+		bedrock = "https://bedrock-runtime.us-east-1.amazonaws.com"
+		mantle  = "https://bedrock-mantle.us-east-1.api.aws/anthropic"
+	)
 	for _, c := range []struct {
 		o                         proxy.Options
 		path, header, value, want string
@@ -201,7 +205,20 @@ func TestUpstreamsHaveTheirOwnAPIs(t *testing.T) {
 		{proxy.Options{Gemini: vertex}, "/v1/projects/p/locations/l/publishers/anthropic/models/c:rawPredict", "X-Api-Key",
 			"sk-ant-x", "Anthropic"},
 		{proxy.Options{}, "/v1internal:generateContent", "", "", "Gemini Code Assist"},
-		{proxy.Options{}, "/model/m/converse", "", "", "Amazon Bedrock"},
+		{proxy.Options{}, "/model/m/converse", "", "", "--upstream-bedrock"},
+		{proxy.Options{Bedrock: bedrock}, "/model/m/converse", "Authorization", "Bearer ABSKx", ""},
+		{proxy.Options{Bedrock: bedrock}, "/model/m/invoke", "Authorization", "AWS4-HMAC-SHA256 Credential=AKIA", ""},
+		{proxy.Options{Bedrock: bedrock}, "/model/m/invoke", "X-Amz-Date", "20261119T220000Z", ""},
+		{proxy.Options{Bedrock: bedrock}, "/model/m/invoke", "Authorization", "Bearer sk-ant-x", "Anthropic"},
+		{proxy.Options{Bedrock: bedrock}, "/v1/messages", "X-Api-Key", "ABSKx", "Amazon Bedrock"},
+		{proxy.Options{Anthropic: mantle}, "/v1/messages", "X-Api-Key", "ABSKx", ""},
+		{proxy.Options{Anthropic: mantle}, "/v1/messages", "Authorization", "Bearer bedrock-api-key-x", ""},
+		{proxy.Options{Anthropic: mantle}, "/v1/messages", "Authorization", "AWS4-HMAC-SHA256 Credential=AKIA", ""},
+		{proxy.Options{Anthropic: mantle}, "/v1/messages", "Authorization", "Bearer sk-ant-oat01-x", "Anthropic"},
+		{proxy.Options{Anthropic: bedrock + "/anthropic"}, "/v1/messages", "X-Api-Key", "sk-ant-x", "Anthropic"},
+		{proxy.Options{Anthropic: "https://lb-1.us-east-1.elb.amazonaws.com"}, "/v1/messages", "X-Api-Key", "sk-ant-x", ""},
+		{proxy.Options{OpenAI: bedrock + "/openai/v1"}, "/v1/responses", "Authorization", "Bearer sk-proj-x", "OpenAI"},
+		{proxy.Options{OpenAI: bedrock + "/openai/v1"}, "/v1/responses", "Authorization", "Bearer ABSKx", ""},
 		{proxy.Options{Gemini: "https://api.openai.com/v1"}, "/v1beta/models", "X-Goog-Api-Key", "AIzaX",
 			"the Gemini API"},
 		{proxy.Options{Ollama: "https://ollama.com"}, "/api/chat", "Authorization", "Bearer sk-proj-x", "OpenAI"},

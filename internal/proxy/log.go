@@ -29,7 +29,7 @@ type Counters struct {
 	// WebSocket whose calls are read; they count one by one.
 	Upgraded, Sockets int64
 	// Calls that passed through unseen, by reason.
-	PassedBypass, PassedSize, PassedMemory, PassedEncoding int64
+	PassedBypass, PassedSize, PassedMemory, PassedEncoding, PassedSigned int64
 	// EnginePanics and EngineSlow count calls, or parts of calls, that continued
 	// without the engine because it panicked or was too slow.
 	EnginePanics, EngineSlow int64
@@ -82,7 +82,7 @@ func (c *tokenCounts) all() map[string]int64 {
 type counters struct {
 	calls, passed, own                                                           atomic.Int64
 	answered, errors, unreachable, broken, clientLeft, refused, upgrade, sockets atomic.Int64
-	passedBypass, passedSize, passedMemory, passedEncoding                       atomic.Int64
+	passedBypass, passedSize, passedMemory, passedEncoding, passedSigned         atomic.Int64
 	enginePanics, engineSlow, limited                                            atomic.Int64
 	refusedTokens, refusedSignIns                                                tokenCounts
 }
@@ -96,8 +96,8 @@ func (s *Server) Counters() Counters {
 		Broken:     c.broken.Load(),
 		ClientLeft: c.clientLeft.Load(), Refused: c.refused.Load(), Upgraded: c.upgrade.Load(), Sockets: c.sockets.Load(),
 		PassedBypass: c.passedBypass.Load(), PassedSize: c.passedSize.Load(), PassedMemory: c.passedMemory.Load(),
-		PassedEncoding: c.passedEncoding.Load(),
-		Limited:        c.limited.Load(), EnginePanics: c.enginePanics.Load(), EngineSlow: c.engineSlow.Load(),
+		PassedEncoding: c.passedEncoding.Load(), PassedSigned: c.passedSigned.Load(),
+		Limited: c.limited.Load(), EnginePanics: c.enginePanics.Load(), EngineSlow: c.engineSlow.Load(),
 		BufferedBytes: s.budget.Held(), RefusedTokens: c.refusedTokens.all(),
 		RefusedSignIns: c.refusedSignIns.all(),
 	}
@@ -111,6 +111,8 @@ func (c *counters) passedFor(reason string) *atomic.Int64 {
 		return &c.passedSize
 	case forward.PassedMemory:
 		return &c.passedMemory
+	case forward.PassedSigned:
+		return &c.passedSigned
 	}
 	return &c.passedEncoding
 }

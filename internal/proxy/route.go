@@ -19,13 +19,14 @@ const (
 	gemini
 	ollama
 	chatGPT
+	bedrock
 )
 
 // vendors has a row for each vendor.
 var vendors = [...]struct {
 	// name is the vendor's name in traces and in wire.Protocol, title that in messages.
 	name, title string
-	// base is the public base URL, as in the vendor's SDK.
+	// base is the public base URL, as in the vendor's SDK; empty if there is none for everybody.
 	base string
 	// versioned reports whether a base URL ends with the version: https://host/v1.
 	versioned bool
@@ -42,6 +43,8 @@ var vendors = [...]struct {
 	ollama: {"ollama", "Ollama", DefaultOllama, false, wire.Ollama, "--upstream-ollama or $ORIEL_UPSTREAM_OLLAMA"},
 	chatGPT: {"chatgpt", "ChatGPT", DefaultChatGPT, false, wire.Responses,
 		"--upstream-chatgpt or $ORIEL_UPSTREAM_CHATGPT"},
+	bedrock: {"bedrock", "Amazon Bedrock", "", false, wire.Anthropic,
+		"--upstream-bedrock or $ORIEL_UPSTREAM_BEDROCK"},
 }
 
 // String returns the vendor's name as traces have it.
@@ -246,7 +249,8 @@ func (u *upstream) target(path, query string, forceQuery bool) *url.URL {
 	rest, versioned := versionless(path)
 	base := u.path
 	switch {
-	case u.vendor == gemini || u.vendor == ollama || u.vendor == chatGPT:
+	case u.vendor == gemini || u.vendor == ollama || u.vendor == chatGPT ||
+		u.vendor == bedrock:
 		rest = path
 		first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		if base = strings.TrimSuffix(base, "/"+first); base != "" && strings.HasPrefix(path, base+"/") {

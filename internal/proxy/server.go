@@ -32,6 +32,9 @@ type Options struct {
 	// ChatGPT is that of calls with a ChatGPT login. Defaults: DefaultOpenAI, DefaultAnthropic,
 	// DefaultGemini, DefaultOllama, DefaultChatGPT. A bare OpenAI host gets /v1.
 	OpenAI, Anthropic, Gemini, Ollama, ChatGPT string
+	// Bedrock is the base URL of Amazon Bedrock in a region, to which requests of its own paths go.
+	// Empty: they are refused.
+	Bedrock string
 	// Listen is the listen address, HOST:PORT; empty means loopback.
 	Listen string
 	// Tokens maps Oriel's own tokens to tenants, with the role timeline.RoleCall. If there

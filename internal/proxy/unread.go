@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oriel-context/oriel/internal/clip"
+	"github.com/oriel-context/oriel/internal/forward"
 	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
@@ -32,11 +33,13 @@ const (
 	unreadRefused  = "refused: a call over WebSocket"
 	unreadPath     = "passed: this API is not read"
 	unreadBody     = "passed: the body cannot be read"
+	unreadSigned   = "passed: " + forward.PassedSigned
 )
 
 // unreadPaths end the paths of requests that have models answer and are not read.
 var unreadPaths = []string{"/completions", "/complete", "/batches", "/responses/compact", "/realtime", "/runs",
-	":generatecontent", ":streamgeneratecontent", "/interactions", "/api/generate"}
+	":generatecontent", ":streamgeneratecontent", "/converse", "/converse-stream", "/invoke",
+	"/invoke-with-response-stream", "/interactions", "/api/generate"}
 
 // The bounds of what is told apart, by tenant and in all. Further requests count together.
 const (
@@ -137,6 +140,9 @@ func (x *exchange) whyUnread() string {
 		return unreadBody
 	case !x.isCall() && x.s.engine != nil && x.r.Method == http.MethodPost && x.route.counts == wire.Auto &&
 		endsUnread(x.route.path):
+		if forward.Signed(x.r) {
+			return unreadSigned
+		}
 		return unreadPath
 	}
 	return ""

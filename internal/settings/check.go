@@ -42,6 +42,7 @@ func (l *Loaded) check() error {
 		{"upstream.gemini", proxy.CheckUpstream("the Gemini API", l.Upstream.Gemini)},
 		{"upstream.ollama", proxy.CheckUpstream("Ollama", l.Upstream.Ollama)},
 		{"upstream.chatgpt", proxy.CheckUpstream("ChatGPT", l.Upstream.ChatGPT)},
+		{"upstream.bedrock", checkBedrock(l.Upstream.Bedrock)},
 		{"recall.tokens", atLeast(l.Recall.Tokens, 1)},
 		{"recall.wait", atLeast(l.Recall.Wait, 1)},
 		{"recall.scope", oneOf(l.Recall.Scope, "conversation", "project")},
@@ -408,4 +409,12 @@ func (l *Loaded) badModel(name string, err error) error {
 		}
 	}
 	return l.bad(key.String(), err)
+}
+
+// checkBedrock checks the upstream that may be empty.
+func checkBedrock(base string) error {
+	if base == "" {
+		return nil
+	}
+	return proxy.CheckUpstream("Amazon Bedrock", base)
 }

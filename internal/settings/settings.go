@@ -94,6 +94,9 @@ type Upstream struct {
 	Ollama string `toml:"ollama" flag:"upstream-ollama" protects:"yes"`
 	// Base URL for the calls of Codex with a ChatGPT login, which come to /backend-api/codex.
 	ChatGPT string `toml:"chatgpt" flag:"upstream-chatgpt" protects:"yes"`
+	// Base URL of Amazon Bedrock in your region for its own API, Converse and InvokeModel:
+	// "https://bedrock-runtime.REGION.amazonaws.com". Empty: such requests are refused.
+	Bedrock string `toml:"bedrock" flag:"upstream-bedrock" protects:"yes"`
 	// Set this if the upstreams cache plain prefixes, as vLLM and local servers do. The
 	// part of Claude Code's billing line that changes with every call is then sent as
 	// zeros, under every profile but "off".
