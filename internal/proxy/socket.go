@@ -34,6 +34,8 @@ type wsConnection struct {
 	waiting int   // calls in queues
 	gone    error // why no call can go on; nil as long as the connection is whole
 	ending  bool  // the connection is closed when no call runs
+
+	attempts int // that were sent
 }
 
 // takesSocket reports whether a request asks for a WebSocket whose calls can be read.

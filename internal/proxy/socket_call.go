@@ -105,7 +105,8 @@ func (w *wsCall) send(out *http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	gone := c.gone
 	if gone == nil {
-		w.lane.active = a
+		c.attempts++
+		a.order, w.lane.active = c.attempts, a
 	}
 	c.mu.Unlock()
 	if gone != nil {

@@ -87,6 +87,7 @@ func (l *lane) isSent() {
 // attempt is a message that was sent for a call, with the events that answer it.
 type attempt struct {
 	call   *wsCall
+	order  int // among the attempts of the connection
 	reply  socket.Reply
 	events chan piece    // from the goroutine that reads the provider
 	over   chan struct{} // closed when nobody reads events any more

@@ -13,8 +13,9 @@ import (
 	"github.com/oriel-context/oriel/internal/proxy/socket"
 )
 
-// The most calls of a connection that may wait for those before them in their lanes.
-const maxWaiting = 64
+// The most calls of a connection that may wait for those before them in their lanes, and the most
+// lanes that have calls: each takes goroutines and buffers beside the memory of its message.
+const maxWaiting, maxLanes = 64, 64
 
 // readClient reads the client's messages until the connection ends, and returns why it did.
 func (c *wsConnection) readClient() error {
@@ -72,7 +73,7 @@ func (c *wsConnection) take(kind websocket.MessageType, r pacedReader) error {
 	c.awaitSent()
 	switch {
 	case f.IsCall():
-		return c.untouched(kind, raw, nil, "a call over WebSocket: too many wait")
+		return c.untouched(kind, raw, nil, "a call over WebSocket: too many wait or run")
 	case !f.Harmless():
 		what := f.Kind
 		if what == "" {
@@ -112,7 +113,7 @@ func (c *wsConnection) untouched(kind websocket.MessageType, read []byte, rest i
 	return w.Close()
 }
 
-// enqueue has a call run after those before it in its lane. It returns false if too many wait.
+// enqueue has a call run after those before it in its lane. It returns false if too many wait or run.
 func (c *wsConnection) enqueue(f *socket.Frame, m *forward.Memory) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,6 +125,9 @@ func (c *wsConnection) enqueue(f *socket.Frame, m *forward.Memory) bool {
 		return false
 	}
 	l := c.lanes[f.Stream]
+	if l == nil && len(c.lanes) >= maxLanes {
+		return false
+	}
 	if l == nil {
 		l = &lane{c: c, name: f.Stream, sent: make(chan struct{})}
 		c.lanes[f.Stream] = l
@@ -241,15 +245,29 @@ func (c *wsConnection) pass(kind websocket.MessageType, read []byte, rest io.Rea
 	return w.Close()
 }
 
+// attemptOf returns what an event answers; nil if nothing. A provider that knows no lanes names none,
+// and answers, or refuses, what it was sent first. The caller holds mu.
+func (c *wsConnection) attemptOf(e *socket.Event) (first *attempt) {
+	if l := c.lanes[e.Stream]; l != nil && l.active != nil {
+		return l.active
+	}
+	if e.Stream != "" || !e.Reply {
+		return nil
+	}
+	for _, l := range c.lanes {
+		if a := l.active; a != nil && (first == nil || a.order < first.order) {
+			first = a
+		}
+	}
+	return first
+}
+
 // dispatch gives an event to the call that it belongs to, or to the client.
 func (c *wsConnection) dispatch(raw []byte, e *socket.Event) error {
 	c.mu.Lock()
-	var a *attempt
-	if l := c.lanes[e.Stream]; l != nil {
-		a = l.active
-	}
+	a := c.attemptOf(e)
 	if a != nil && e.Last {
-		c.lanes[e.Stream].active = nil
+		a.call.lane.active = nil
 	}
 	c.mu.Unlock()
 	if a == nil || !a.push(raw, e) {
