@@ -50,7 +50,9 @@ type share struct {
 	share   int
 }
 
-// The order in which sections are filled. Work may follow a talk, whose sections stay.
+// The order in which sections are filled, each with its share. Shares may add up to more than
+// 100: a section that does not need its share leaves the rest to the next ones. A digest of
+// work has the sections of talks, too, because work may follow a talk.
 var (
 	workShares = []share{
 		{secTask, 28}, {secDecisions, 22}, {secChanged, 15}, {secErrors, 9}, {secCommands, 10},

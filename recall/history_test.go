@@ -46,7 +46,7 @@ func say(t testing.TB, store timeline.Store, name string, texts ...string) timel
 	return apply(t, store, timeline.Local, timeline.Change{Conversation: name, At: at}, texts...)
 }
 
-// shown is all that a search with a word that every text has brings, by block.
+// shown searches for a word that every text has, and returns what the search brings, by block.
 func shown(t testing.TB, l *Library, w Where) string {
 	t.Helper()
 	if w.Tenant == "" {

@@ -62,9 +62,9 @@ func runCommand() *cobra.Command {
 		Long: `Run a program, such as an agent, whose calls to models go through a proxy of its own, on
 a free port, for as long as the program runs. Its base-URL variables are set
 (OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, ANTHROPIC_API_BASE,
-GOOGLE_GEMINI_BASE_URL, OLLAMA_HOST); Codex,
-which reads none of them, gets -c openai_base_url=… in front of its arguments. If base
-URLs are set already, the proxy forwards the calls to them.
+GOOGLE_GEMINI_BASE_URL, OLLAMA_HOST, and those that Goose, Copilot CLI and grok read);
+Codex, which reads none of them, gets -c openai_base_url=… in front of its arguments. If
+base URLs are set already, the proxy forwards the calls to them.
 
 The program has this terminal, its signals and its files as if it ran alone, and Oriel
 prints nothing while it runs. At the end Oriel prints a summary on standard error and

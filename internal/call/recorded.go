@@ -81,8 +81,7 @@ type Sent struct {
 	Messages, Tokens, Budget int
 }
 
-// Sent returns what was sent of the latest call that is not beside the conversation; zero if
-// there is none.
+// Sent returns what was sent of the latest call that is no side call; zero if there is none.
 func (c *Recorded) Sent(ctx context.Context) (sent Sent, err error) {
 	found, e, err := c.latest(ctx)
 	if err != nil || e == nil {
@@ -107,7 +106,7 @@ func (c *Recorded) Sent(ctx context.Context) (sent Sent, err error) {
 	return sent, nil
 }
 
-// latest returns the record of the latest call that is not beside the conversation, or nil.
+// latest returns the record of the latest call that is no side call, or nil.
 func (c *Recorded) latest(ctx context.Context) (*timeline.Record, *entry, error) {
 	calls, err := proxyCalls(ctx, c.store, c.tenant, c.stored.Name)
 	if err != nil {

@@ -47,8 +47,8 @@ func (f *far) Conversation(ctx context.Context, tenant, name string) (timeline.C
 	return f.Store.Conversation(ctx, tenant, name)
 }
 
-// A store that is far away does not stay stuck, though calls read more of it than they can wait
-// for while it is; one that is too slow does, until it is faster.
+// A store that is far away does not stay marked as stuck, although calls read more than they
+// can wait for. A store that is too slow stays marked until it is faster.
 func TestAFarStoreDoesNotStayStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &far{Store: memory.New()}

@@ -160,7 +160,7 @@ func (c *crowd) ask(from, token string, signIn bool) (status int, body string) {
 	return w.Code, w.Body.String()
 }
 
-// fill sends wrong tokens from an address until as many answers to it are delayed as may be.
+// fill sends wrong tokens from an address until the server delays no more answers to it.
 func (c *crowd) fill(from string) {
 	for range 16 {
 		go c.ask(from, "wrong-0123456789", false)

@@ -25,8 +25,8 @@ var (
 
 // Options configures a spool. The zero value is useful.
 type Options struct {
-	// MaxBytes bounds the files of entries that wait, with those that were taken over.
-	// Default: 1 GiB.
+	// MaxBytes bounds the files of entries that wait, including those that another process
+	// left. Default: 1 GiB.
 	MaxBytes int64
 	// SegmentBytes is the size from which a new file is begun. A file is deleted when
 	// all of its entries are done. Default: 16 MiB.
