@@ -187,7 +187,7 @@ func (d *doctor) checkClaude() []finding {
 		if v, where := effective("CLAUDE_CODE_USE_" + cloud); v != "" && v != "0" && v != "false" {
 			return []finding{{name, warning,
 				fmt.Sprintf("CLAUDE_CODE_USE_%s in %s sends its calls to that cloud, past the proxy", cloud, where),
-				"unset it to use the proxy"}}
+				"unset it to use the proxy, or read Claude on clouds in docs/reference/protocols.md"}}
 		}
 	}
 	base, where := effective("ANTHROPIC_BASE_URL")

@@ -309,10 +309,13 @@ func (s *summary) hints(name string) (hints []string) {
 		say("oriel run --show -- codex … shows the arguments that it is given")
 		return hints
 	}
-	for _, v := range []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"} {
+	for _, v := range []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_FOUNDRY"} {
 		if s.launch.env.get(v) != "" {
 			say(v + " is set: calls are signed for that cloud, and go to no base URL")
 		}
+	}
+	if v := "CLAUDE_CODE_USE_VERTEX"; s.launch.env.get(v) != "" {
+		say(v + " is set: calls go to ANTHROPIC_VERTEX_BASE_URL; docs/reference/protocols.md has how they come here")
 	}
 	if name == "claude" {
 		say(`ANTHROPIC_BASE_URL under "env" in ~/.claude/settings.json, or in the .claude folder of the project, takes precedence over the variable: remove it, and give its value to oriel run as --upstream-anthropic`)
