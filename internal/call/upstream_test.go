@@ -28,6 +28,10 @@ func before(t *testing.T, limits *token.Limits, answer func(n int, w http.Respon
 	u := &upstream{}
 	model := func(*fakemodel.Request) fakemodel.Answer { return fakemodel.Answer{} }
 	u.bench = startBefore(t, memory.New(), model, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path == "/api/show" { // a local server is asked for its window
+			http.NotFound(w, r)
+			return
+		}
 		body, _ := io.ReadAll(r.Body)
 		u.mu.Lock()
 		u.got = append(u.got, string(body))

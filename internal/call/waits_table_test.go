@@ -21,7 +21,7 @@ import (
 func TestTheTableOfWaitsIsComplete(t *testing.T) {
 	has := map[string]time.Duration{}
 	for _, dir := range []string{
-		".", "../plan", "../forward", "../spool", "../thread", "../view", "../../recall", "../../timeline",
+		".", "../plan", "../forward", "spool", "../thread", "../view", "../../recall", "../../timeline",
 		"../../timeline/postgres", "../../timeline/sqlite",
 	} {
 		constantWaits(t, dir, has)
