@@ -133,7 +133,8 @@ func (f *filler) serve(s section, limit int, cut bool, least int) {
 		cost := f.cost(i)
 		room := min(limit-f.taken[s], f.in.Max-f.used)
 		if cost > room && cut && !f.titled[s] && len(left) == 0 {
-			if text := clipWords(f.items[i].text, room-f.titleCost(s)-2, f.in.Count); len(strings.Fields(text)) > stump {
+			if text := clipWords(f.items[i].text, room-f.titleCost(s)-2,
+				f.in.Count); len(strings.Fields(text)) > stump {
 				f.items[i].text, f.size[i] = text, 0
 				cost = f.cost(i)
 			}

@@ -127,7 +127,8 @@ func TestAssembleRepeatsNothing(t *testing.T) {
 func TestAssembleElidesWhatIsTooLarge(t *testing.T) {
 	a := Assemble([]Item{at(1, 1, "begin "+words(500)+" end")}, []Item{{ID: 9, Content: words(30)}}, "q",
 		AssembleOptions{MaxTokens: 100, Count: countFields})
-	if a.Tokens > 100 || len(a.Recent) != 1 || !clip.WithoutMiddle(a.Text) || !strings.Contains(a.Text, "[user] begin ") ||
+	if a.Tokens > 100 || len(a.Recent) != 1 || !clip.WithoutMiddle(a.Text) ||
+		!strings.Contains(a.Text, "[user] begin ") ||
 		len(a.Relevant) != 1 {
 		t.Errorf("%d tokens: %s", a.Tokens, a.Text)
 	}

@@ -228,7 +228,8 @@ func TestOversizedItemIsElidedNotDropped(t *testing.T) {
 	if !ok || it.Full != whole || it.Whole() != whole || it.Tokens > 50 || it.Tokens != countFields(it.Content) {
 		t.Errorf("%d tokens: %.200q", it.Tokens, it.Content)
 	}
-	if !strings.HasPrefix(it.Content, "begin ") || !strings.HasSuffix(it.Content, " end") || !clip.WithoutMiddle(it.Content) ||
+	if !strings.HasPrefix(it.Content, "begin ") || !strings.HasSuffix(it.Content, " end") ||
+		!clip.WithoutMiddle(it.Content) ||
 		!strings.Contains(it.Content, "item 3 of the history") {
 		t.Errorf("content %q", it.Content)
 	}

@@ -216,7 +216,8 @@ func crushMessage(role string, message rawjson.Value) (chat.Message, error) {
 				Text: chat.Quote(data.Get("content").Str())})
 		case "binary", "image_url": // pictures are in other forms: their place is shown
 			out.Parts = append(out.Parts,
-				chat.Part{Kind: chat.Text, Text: chat.Quote("(" + data.Get("Path").Str() + data.Get("url").Str() + ")")})
+				chat.Part{Kind: chat.Text, Text: chat.Quote("(" + data.Get("Path").Str() + data.Get("url").Str() +
+					")")})
 		case "shell_command":
 			out.Parts = append(out.Parts, chat.Part{Kind: chat.Text,
 				Text: chat.Quote("$ " + data.Get("command").Str() + "\n" + data.Get("output").Str())})

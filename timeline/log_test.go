@@ -376,7 +376,8 @@ func TestLogWritesOneChangeIntoAnotherConversationOfTheSameWords(t *testing.T) {
 	send := func(conversation string, n int) timeline.Appended {
 		t.Helper()
 		a, err := log.AppendThen(ctx, timeline.Local, conversation, nil,
-			timeline.HistoryOf(ask.messages[:n], ask.says), n-1, timeline.Change{Now: noon}, func(at *timeline.Appended) (timeline.Change, error) {
+			timeline.HistoryOf(ask.messages[:n], ask.says), n-1, timeline.Change{Now: noon},
+			func(at *timeline.Appended) (timeline.Change, error) {
 				return timeline.Change{Now: noon,
 					Put: []timeline.Record{{Kind: "call", Key: fmt.Sprint(n), At: at.Place(int64(n) - 1),
 						Data: []byte(at.Forms.String())}}}, nil

@@ -82,7 +82,8 @@ func TestANewerSnapshotReplacesWhatHasChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	sol := ms.Lookup("gpt-6.1-sol")
-	if sol.Prices.Input != 1.5 || sol.Prices.CacheRead != 0 || sol.Prices.Tiers != nil || sol.Figures != "a newer file" ||
+	if sol.Prices.Input != 1.5 || sol.Prices.CacheRead != 0 || sol.Prices.Tiers != nil ||
+		sol.Figures != "a newer file" ||
 		sol.Date != "2027-01-02" || sol.Structure != "openai" {
 		t.Errorf("%+v", sol)
 	}
@@ -156,15 +157,18 @@ func TestReadSnapshotNamesModelAndField(t *testing.T) {
 		{`{"source":"x","date":"soon","models":[]}`, "", "date", "YYYY-MM-DD"},
 		{`{"source":"x","date":"2026-01-02","models":[{"window":1}]}`, "#1", "id", "non-empty"},
 		{`{"source":"x","date":"2026-01-02","models":[{"id":"a","window":-1}]}`, "a", "window", "negative"},
-		{`{"source":"x","date":"2026-01-02","models":[{"id":"a","prices":{"input":-1}}]}`, "a", "prices.input", "negative"},
-		{`{"source":"x","date":"2026-01-02","models":[{"id":"a","window":1,"max_input":2}]}`, "a", "max_input", "more than"},
+		{`{"source":"x","date":"2026-01-02","models":[{"id":"a","prices":{"input":-1}}]}`, "a", "prices.input",
+			"negative"},
+		{`{"source":"x","date":"2026-01-02","models":[{"id":"a","window":1,"max_input":2}]}`, "a", "max_input",
+			"more than"},
 		{`{"source":"x","date":"2026-01-02","models":[{"id":"a"},{"id":"a"}]}`, "a", "id", "twice"},
 		{`{"source":"x","date":"2026-01-02","modles":[]}`, "", "modles", "no such field"},
 		{`[`, "", "", "ends too early"},
 	} {
 		_, err := ReadSnapshot([]byte(c.in))
 		var me *ModelError
-		if !errors.As(err, &me) || me.Model != c.model || me.Field != c.field || !strings.Contains(err.Error(), c.says) {
+		if !errors.As(err, &me) || me.Model != c.model || me.Field != c.field ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.in, err)
 		}
 	}

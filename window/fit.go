@@ -314,9 +314,10 @@ func newFitting(r *Request, o Options) (*fitting, error) {
 	f := &fitting{request: r, policy: cmp.Or(o.Policy, profile.Policy, "ladder")}
 	counted := r.Counter.Sum(r.Sizes)
 	budget, err := BudgetOf(Bounds{
-		Model: o.lookup(&r.Request, r.Format), Window: o.Window, Output: max(r.MaxOutput, r.ThinkingBudget), Reserve: o.Reserve,
-		Margin: o.Margin,
-		Budget: o.Budget, Profile: profile, Thresholds: o.Thresholds, Fixed: Fixed(r.Messages, counted),
+		Model: o.lookup(&r.Request, r.Format), Window: o.Window, Output: max(r.MaxOutput, r.ThinkingBudget),
+		Reserve: o.Reserve,
+		Margin:  o.Margin,
+		Budget:  o.Budget, Profile: profile, Thresholds: o.Thresholds, Fixed: Fixed(r.Messages, counted),
 	})
 	if err != nil {
 		return nil, err

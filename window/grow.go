@@ -124,7 +124,8 @@ const (
 // reply reports whether a part is a model's text that may be clipped.
 func (h *History) reply(message, part int) bool {
 	m := &h.Messages[message]
-	return m.Role == chat.Assistant && m.Parts[part].Kind == chat.Text && !h.Pinned[message] && clippable(&m.Parts[part])
+	return m.Role == chat.Assistant && m.Parts[part].Kind == chat.Text && !h.Pinned[message] &&
+		clippable(&m.Parts[part])
 }
 
 // LowMark returns the size that a cut goes down to: a share of the budget or,

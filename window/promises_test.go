@@ -155,7 +155,8 @@ func TestClearedInputsOfAnyHistoryAreTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data, b, total := drawn(t)
 		o := Options{
-			Format: b.Format, Model: b.Model, Policy: "mask", ClearInputs: true, KeepResults: rapid.SampledFrom([]int{-1, 1, 3}).Draw(t,
+			Format: b.Format, Model: b.Model, Policy: "mask", ClearInputs: true,
+			KeepResults: rapid.SampledFrom([]int{-1, 1, 3}).Draw(t,
 				"keep"),
 			Budget: max(1, total*rapid.IntRange(30, 100).Draw(t, "percent")/100),
 		}

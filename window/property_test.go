@@ -71,8 +71,9 @@ func TestFitHoldsForAnyHistory(t *testing.T) {
 					t.Fatalf("the same input gave another plan: %v", err)
 				}
 				if o.Mode == Hard && o.Pins == nil { // recovery always gets smaller
-					if twice, _, err := Fit(context.Background(), out, Options{Format: p.Format, Model: o.Model, Policy: o.Policy,
-						Budget: o.Budget, Low: o.Low, Mode: Hard}); err == nil && plan.TokensAfter <= o.Budget &&
+					if twice, _, err := Fit(context.Background(), out,
+						Options{Format: p.Format, Model: o.Model, Policy: o.Policy,
+							Budget: o.Budget, Low: o.Low, Mode: Hard}); err == nil && plan.TokensAfter <= o.Budget &&
 						!bytes.Equal(twice, out) {
 						t.Fatalf("a second fit changed\n%s\nto\n%s", out, twice)
 					}

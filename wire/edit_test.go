@@ -213,8 +213,10 @@ func TestEditRefuses(t *testing.T) {
 		{`{"type":"mcp_approval_response","approval_request_id":"a","approve":true}`,
 			"parts[0]: an item of type \"mcp_approval_response\" has no output (byte 0)",
 			"parts[0]: not a text (byte 0)", wire.Responses, 0},
-		{`{"role":"user","content":"a"}`, "format auto has no messages: use anthropic, openai, responses, gemini, ollama or interactions",
-			"format auto has no messages: use anthropic, openai, responses, gemini, ollama or interactions", wire.Auto, 0},
+		{`{"role":"user","content":"a"}`,
+			"format auto has no messages: use anthropic, openai, responses, gemini, ollama or interactions",
+			"format auto has no messages: use anthropic, openai, responses, gemini, ollama or interactions", wire.Auto,
+			0},
 	} {
 		for _, edit := range []struct {
 			want string

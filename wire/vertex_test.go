@@ -20,7 +20,8 @@ func TestClaudeOnVertexIsReadFromThePath(t *testing.T) {
 	}{
 		{at + "claude-opus-4-8:rawPredict", wire.Anthropic, wire.Auto, "claude-opus-4-8", false},
 		{at + "claude-opus-4-8:streamRawPredict", wire.Anthropic, wire.Auto, "claude-opus-4-8", true},
-		{at[3:] + "claude-haiku-4-5%4020251001:rawPredict", wire.Anthropic, wire.Auto, "claude-haiku-4-5@20251001", false},
+		{at[3:] + "claude-haiku-4-5%4020251001:rawPredict", wire.Anthropic, wire.Auto, "claude-haiku-4-5@20251001",
+			false},
 		{at + "claude-opus-4-8%3AstreamRawPredict", wire.Anthropic, wire.Auto, "claude-opus-4-8", true},
 		{at + "count-tokens:rawPredict", wire.Auto, wire.Anthropic, "of the body", true},
 		{at + "count-tokens:streamRawPredict", wire.Auto, wire.Auto, "of the body", true},
@@ -33,7 +34,8 @@ func TestClaudeOnVertexIsReadFromThePath(t *testing.T) {
 		{"/v1/messages", wire.Anthropic, wire.Auto, "of the body", true},
 		{"/v1/messages/count_tokens", wire.Auto, wire.Anthropic, "of the body", true},
 	} {
-		body, err := wire.Read([]byte(`{"model":"of the body","stream":true,"messages":[]}`), wire.Anthropic, wire.Limits{})
+		body, err := wire.Read([]byte(`{"model":"of the body","stream":true,"messages":[]}`), wire.Anthropic,
+			wire.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

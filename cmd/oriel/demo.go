@@ -96,7 +96,8 @@ func runDemo(ctx context.Context, s *demoScreen, listen, dir string, stay bool) 
 	}
 	defer endModel()
 	notes := newDemoNotes()
-	o := proxy.Options{Listen: listen, OpenAI: modelAt, Anthropic: modelAt, Gemini: modelAt, Ollama: modelAt, ChatGPT: modelAt, Bedrock: modelAt, Version: version(),
+	o := proxy.Options{Listen: listen, OpenAI: modelAt, Anthropic: modelAt, Gemini: modelAt, Ollama: modelAt,
+		ChatGPT: modelAt, Bedrock: modelAt, Version: version(),
 		Log: slog.New(slog.DiscardHandler)}
 	if _, err := proxy.New(o); err != nil {
 		return err

@@ -84,7 +84,8 @@ func worksAsBefore(t *testing.T, where ...string) {
 		{"usage", []string{"73", "$0.84"}},
 		{"unpin demo 17", []string{"unpinned 17"}},
 		{"release demo", []string{"released"}},
-		{"undo demo p3", []string{"undone p3: messages 9,13,25,27,29,31,33,35,39 will be held in view until oriel release"}},
+		{"undo demo p3",
+			[]string{"undone p3: messages 9,13,25,27,29,31,33,35,39 will be held in view until oriel release"}},
 		{"show demo --plan p3", []string{"31,216 9,136 9 (11k) undone: 9 results cleared"}},
 	} {
 		out := run(strings.Fields(c.args)...)

@@ -94,7 +94,8 @@ func drawChanges(before, after *token.Models, s token.Snapshot, path string) []b
 			continue
 		}
 		if added+changed <= maxChanges {
-			t.Row(term.OneLine(m.ID, 60), what, term.Thousands(m.Window), dollars(m.Prices.Input), dollars(m.Prices.Output))
+			t.Row(term.OneLine(m.ID, 60), what, term.Thousands(m.Window), dollars(m.Prices.Input),
+				dollars(m.Prices.Output))
 		}
 	}
 	if added+changed > 0 {

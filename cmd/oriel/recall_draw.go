@@ -41,7 +41,8 @@ func (o *recallFlags) printFound(cmd *cobra.Command, s tenantStore, r *found) er
 		return err
 	}
 	return term.Paged(cmd.OutOrStdout(), func(out io.Writer, sc term.Screen) error {
-		d := hitDrawing{screen: sc, words: report.NewMatcher(r.result.Query), titles: titles, short: short, full: o.full,
+		d := hitDrawing{screen: sc, words: report.NewMatcher(r.result.Query), titles: titles, short: short,
+			full:  o.full,
 			spare: spareLines}
 		for i := range groups {
 			if err := d.group(cmd.Context(), s, &groups[i], o.around); err != nil {

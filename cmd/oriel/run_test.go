@@ -395,7 +395,8 @@ func TestSummaryFile(t *testing.T) {
 // OLLAMA_HOST is a host, a host with a port or a URL, as Ollama's clients read it.
 func TestOllamaHostIsAnUpstream(t *testing.T) {
 	for host, want := range map[string]string{
-		"": "", "127.0.0.1": "http://127.0.0.1:11434", "0.0.0.0:11434": "http://127.0.0.1:11434", ":8000": "http://127.0.0.1:8000",
+		"": "", "127.0.0.1": "http://127.0.0.1:11434", "0.0.0.0:11434": "http://127.0.0.1:11434",
+		":8000":   "http://127.0.0.1:8000",
 		"gpu.lan": "http://gpu.lan:11434", "https://ollama.example": "https://ollama.example:443",
 		"http://gpu:80/p/full/": "http://gpu:80/p/full", "[::1]:5": "http://[::1]:5", "http://": "",
 	} {

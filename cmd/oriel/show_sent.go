@@ -67,7 +67,8 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 				cost = term.Money(k.Cost)
 			}
 			t.Row(strconv.Itoa(k.Number), k.Time.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10),
-				term.Thousands(k.TokensBefore), term.Thousands(k.TokensAfter), cost, k.Plan, term.OneLine(shortModel(k.Model), 24),
+				term.Thousands(k.TokensBefore), term.Thousands(k.TokensAfter), cost, k.Plan,
+				term.OneLine(shortModel(k.Model), 24),
 				term.OneLine(k.Error, 100))
 		}
 		if sc.Width > 0 {

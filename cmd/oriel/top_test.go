@@ -231,8 +231,9 @@ func TestAddressesOfServers(t *testing.T) {
 // character of theirs.
 func TestTopFitsTheTerminal(t *testing.T) {
 	hostile := "\x1b[2J\x07\u202e日本語 " + strings.Repeat("wide 漢字 ", 60)
-	strip := &topStrip{Conversation: "c", Call: 3, Calls: 4, Count: 30_000, Upto: 29_990, TokensBefore: 1 << 20, TokensAfter: 9000,
-		Budget: 10_000, Plan: "p3", Kinds: strings.Repeat("uatc", 7500),
+	strip := &topStrip{Conversation: "c", Call: 3, Calls: 4, Count: 30_000, Upto: 29_990, TokensBefore: 1 << 20,
+		TokensAfter: 9000,
+		Budget:      10_000, Plan: "p3", Kinds: strings.Repeat("uatc", 7500),
 		Verdicts: []topVerdict{{1, 20_000, "fold"}, {20_001, 20_100, "mask"}, {-4, 1 << 40, "odd"}},
 		Pinned:   []int{3, -1, 1 << 40}}
 	for i := range 29_000 {
@@ -265,8 +266,9 @@ func TestTopFitsTheTerminal(t *testing.T) {
 			check("no calls")
 			for i := range 20 {
 				m.overview.Live = append(m.overview.Live, topCall{ID: fmt.Sprint(i), Conversation: hostile,
-					Title: hostile, Model: hostile, Plan: hostile, TokensBefore: 1 << 30, TokensAfter: 1 << 20, Cost: 12345.678,
-					MS: 1e7})
+					Title: hostile, Model: hostile, Plan: hostile, TokensBefore: 1 << 30, TokensAfter: 1 << 20,
+					Cost: 12345.678,
+					MS:   1e7})
 			}
 			m.overview.Live[3].Error = hostile
 			m.overview.Unread = make([]topUnread, 3)

@@ -65,7 +65,8 @@ func newSchemas(t *testing.T) *schemas {
 
 // plain returns the type of a value or of a list's items, however often it is one.
 func plain(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array ||
+		t.Kind() == reflect.Map {
 		t = t.Elem()
 	}
 	return t
@@ -274,7 +275,8 @@ func (s *schemas) read(pkg string) map[string]string {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ParseComments|parser.SkipObjectResolution)
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, source,
+			parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			s.t.Fatal(err)
 		}

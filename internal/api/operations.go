@@ -178,8 +178,10 @@ var (
 		about: "The call whose view is meant: its number, its id, or `last`, the default."}
 	onlyParam = &parameter{name: "only", about: "`verdicts` leaves out what does not differ between calls.",
 		values: []string{"all", "verdicts"}}
-	fromParam  = &parameter{name: "from", about: "The first message. Default 1.", whole: true, least: 1, most: maxMessage}
-	toParam    = &parameter{name: "to", about: "The last message. Default: the newest.", whole: true, least: 1, most: maxMessage}
+	fromParam = &parameter{name: "from", about: "The first message. Default 1.", whole: true, least: 1,
+		most: maxMessage}
+	toParam = &parameter{name: "to", about: "The last message. Default: the newest.", whole: true, least: 1,
+		most: maxMessage}
 	orderParam = &parameter{name: "order", about: "`desc`, the default, is newest first.",
 		values: []string{"desc", "asc"}}
 	bodyParam = &parameter{name: "body", about: "`came` is the body as it came.", values: []string{"sent", "came"}}
@@ -192,7 +194,8 @@ var (
 
 // inPaths are the parameters of paths.
 var inPaths = []*parameter{
-	{name: "conversation", about: "The id of a conversation, the unique beginning of one, or `last`. Write `/` as `%2F`.",
+	{name: "conversation",
+		about:   "The id of a conversation, the unique beginning of one, or `last`. Write `/` as `%2F`.",
 		example: "settle"},
 	{name: "message", about: "The number of a message in its conversation.", whole: true, least: 1, example: 2},
 	{name: "call", about: "The number of a call in its conversation, from 1 on, its id, or `last`.", example: "last"},

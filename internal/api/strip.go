@@ -84,7 +84,8 @@ func (q *request) strip() (*strip, error) {
 		Verdicts: []verdicts{}, Held: [][2]int64{}, Recalled: []recalled{},
 	}
 	if c := v.call; c != nil {
-		out.Call, out.Upto, out.TokensBefore, out.TokensAfter, out.Plan, out.Model, out.Time = c.Number, c.Last, c.TokensBefore, c.TokensAfter,
+		out.Call, out.Upto, out.TokensBefore, out.TokensAfter, out.Plan, out.Model, out.Time = c.Number, c.Last,
+			c.TokensBefore, c.TokensAfter,
 			c.Plan, c.Model, &c.Time
 		out.Budget, out.Limit = c.Budget, c.Limit
 		out.Status, out.Error, out.RetryAfter = c.Status, c.Error, c.RetryAfter

@@ -73,7 +73,8 @@ func TestACallStartsFewGoroutines(t *testing.T) {
 	recalled := 0
 	for n := range warm + measured {
 		list = append(list, fmt.Sprintf(
-			`{"role":"user","content":"What did the surveyor number%03d say about harbour %d and the walk? %s"}`, n, n*7,
+			`{"role":"user","content":"What did the surveyor number%03d say about harbour %d and the walk? %s"}`, n,
+			n*7,
 			strings.Repeat(fmt.Sprintf("We walked along the harbour%d. ", n), 40)))
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://provider/v1/messages",
 			strings.NewReader(`{"model":"claude-sonnet-4-5","max_tokens":100,"stream":true,"messages":[`+

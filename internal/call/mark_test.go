@@ -22,9 +22,10 @@ func TestTheCacheIsAskedForWhereTheClientDoesNot(t *testing.T) {
 		options    func(*call.TestOptions)
 		want       bool
 	}{
-		"asked":       {"/v1/messages", "", mark, true},
-		"off":         {"/v1/messages", "", func(o *call.TestOptions) {}, false},
-		"a mark":      {"/v1/messages", `,"system":[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]`, mark, false},
+		"asked": {"/v1/messages", "", mark, true},
+		"off":   {"/v1/messages", "", func(o *call.TestOptions) {}, false},
+		"a mark": {"/v1/messages", `,"system":[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]`,
+			mark, false},
 		"not for all": {"/v1/chat/completions", "", mark, false},
 	} {
 		b := start(t, memory.New(), replying, c.options)
@@ -41,7 +42,8 @@ func TestTheCacheIsAskedForWhereTheClientDoesNot(t *testing.T) {
 		if err != nil || len(records) != 1 {
 			t.Fatalf("%d records, %v", len(records), err)
 		}
-		if _, sent, err := call.ReadSent(ctx, b.store, timeline.Local, "talk", &records[0], call.SentOptions{}); err != nil ||
+		if _, sent, err := call.ReadSent(ctx, b.store, timeline.Local, "talk", &records[0],
+			call.SentOptions{}); err != nil ||
 			!bytes.Equal(sent, got) {
 			t.Errorf("%s: recorded %s, %v", name, sent, err)
 		}

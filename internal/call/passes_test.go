@@ -110,7 +110,8 @@ func (k *worker) within(what string, of, most [passes.Kinds]float64) {
 	k.t.Helper()
 	k.t.Logf("%s: a body of %d bytes; JSON %.2f, sums %.2f, SHA-256 %.2f, %.0f counts, bodies %.2f, compressed %.3f",
 		what, k.size,
-		of[passes.JSON], of[passes.Sums], of[passes.SHA256], of[passes.Counts], of[passes.Bodies], of[passes.Compressed])
+		of[passes.JSON], of[passes.Sums], of[passes.SHA256], of[passes.Counts], of[passes.Bodies],
+		of[passes.Compressed])
 	if of[passes.JSON] < 1 {
 		k.t.Errorf("%s: nothing was counted", what)
 	}
@@ -127,7 +128,8 @@ func TestPassesOfACallWithinItsBudget(t *testing.T) {
 	if !inOwnProcess(t) {
 		return
 	}
-	most := [passes.Kinds]float64{passes.JSON: 1.1, passes.Sums: 1.1, passes.SHA256: 1.1, passes.Counts: 1, passes.Bodies: 0,
+	most := [passes.Kinds]float64{passes.JSON: 1.1, passes.Sums: 1.1, passes.SHA256: 1.1, passes.Counts: 1,
+		passes.Bodies:     0,
 		passes.Compressed: 0.02}
 	for _, profile := range []string{"off", "full"} {
 		k := newWorker(t, profile)

@@ -55,11 +55,13 @@ func FuzzImport(f *testing.F) {
 		{importer.OpenCode,
 			`{"info":{"id":"ses_1","directory":"/x"},"messages":[{"info":{"id":"m","role":"user"},"parts":[{"type":"text","text":"t"},{"type":"tool","state":{"input":{},"output":"o"}}]}]}`},
 		{importer.OpenCode, `{"id":"ses_..","directory":"/x"}`},
-		{importer.Pi, `{"type":"session","version":3,"id":"p","timestamp":"2026-11-19T21:30:05.694Z","cwd":"/x"}` + "\n" +
+		{importer.Pi, `{"type":"session","version":3,"id":"p","timestamp":"2026-11-19T21:30:05.694Z","cwd":"/x"}` +
+			"\n" +
 			`{"type":"message","id":"1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c"},{"type":"x"}]}}` +
 			"\n" + `{"type":"message","id":"2","message":{"role":"toolResult","toolCallId":"c","content":"a"}}`},
 		{importer.Copilot, `{"type":"session.start","data":{"sessionId":"s","context":{"cwd":"/x"}}}` + "\n" +
-			`{"type":"assistant.message","data":{"content":"a","toolRequests":[{"toolCallId":"c","arguments":1}]}}` + "\n" +
+			`{"type":"assistant.message","data":{"content":"a","toolRequests":[{"toolCallId":"c","arguments":1}]}}` +
+			"\n" +
 			`{"type":"tool.execution_complete","data":{"toolCallId":"c","success":false,"error":{"message":"e"}}}`},
 		{importer.Continue, `{"sessionId":"c","workspaceDirectory":"/x","history":[{"message":{"role":"assistant",` +
 			`"content":[{"type":"imageUrl","imageUrl":{"url":"data:image/png;base64,eA=="}}],"toolCalls":[{"function":{}}]},` +

@@ -99,7 +99,8 @@ func hasTables(ctx context.Context, c *sql.Conn, format Format) (bool, error) {
 			return true, nil
 		}
 		n := 0
-		err := c.QueryRowContext(ctx, `SELECT count(*) FROM pragma_table_info(?) WHERE name = ?`, table, column).Scan(&n)
+		err := c.QueryRowContext(ctx, `SELECT count(*) FROM pragma_table_info(?) WHERE name = ?`, table,
+			column).Scan(&n)
 		return n == 1, err
 	}
 	return false, nil

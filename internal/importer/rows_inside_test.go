@@ -37,12 +37,14 @@ func FuzzOpenCodeRows(f *testing.F) {
 // Whatever a row of another database has, it becomes a message that can be read, or none.
 func FuzzRows(f *testing.F) {
 	f.Add("s", "m", "user", []byte(`[{"type":"text","text":"a"}]`), int64(1795123724))
-	f.Add("s", "", "assistant", []byte(`[{"type":"toolRequest","id":"c","toolCall":{"value":{}}},{"type":"toolResponse"}]`),
+	f.Add("s", "", "assistant",
+		[]byte(`[{"type":"toolRequest","id":"c","toolCall":{"value":{}}},{"type":"toolResponse"}]`),
 		int64(-1))
 	f.Add("s\x00", "m", "\xff", []byte("\ufeff[{\"type\":\"tool_call\",\"data\":{\"input\":\"{\"}}]"), int64(1)<<62)
 	f.Fuzz(func(t *testing.T, session, id, role string, content []byte, created int64) {
 		for _, stored := range []string{timeline.FormatGoose, timeline.FormatCrush} {
-			m, ok := (&source{}).rowMessage(stored, session, row{id: id, role: role, content: content, created: created},
+			m, ok := (&source{}).rowMessage(stored, session,
+				row{id: id, role: role, content: content, created: created},
 				&namesOnly{})
 			if !ok {
 				continue

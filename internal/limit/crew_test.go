@@ -25,7 +25,11 @@ func TestACrewGoesOnBesideWorkThatHangs(t *testing.T) {
 		for n := range 10 {
 			if n == 5 {
 				short, cancel := context.WithTimeout(ctx, time.Second)
-				if _, err := limit.Do(short, &w, func(context.Context) (int, error) { <-release; return 0, nil }); err == nil {
+				if _, err := limit.Do(short, &w, func(context.Context) (int, error) {
+					<-release
+					return 0,
+						nil
+				}); err == nil {
 					t.Error("work that hangs has ended")
 				}
 				cancel()

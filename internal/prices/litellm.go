@@ -96,7 +96,8 @@ func readLiteLLM(data []byte) ([]token.Figures, error) {
 	found := map[string]token.Figures{}
 	for _, key := range slices.Sorted(maps.Keys(file)) {
 		var e litellmEntry
-		if json.Unmarshal(file[key], &e) != nil || !slices.Contains([]string{"chat", "responses", "completion"}, e.Mode) {
+		if json.Unmarshal(file[key], &e) != nil ||
+			!slices.Contains([]string{"chat", "responses", "completion"}, e.Mode) {
 			continue // an entry of another kind, such as the sample at the head of the file
 		}
 		v, name := vendorOf(e.Provider, key)

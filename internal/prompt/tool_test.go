@@ -57,7 +57,8 @@ func TestOwnToolsAreKnownByTheirNamespace(t *testing.T) {
 
 func TestStubsAndMarkersLoseTheNameOfATool(t *testing.T) {
 	for _, tool := range []string{"mcp__oriel__recall", "mcp__oriel.recall", "oriel_recall"} {
-		with := fmt.Sprintf(prompt.StubTool, "Bash", " ls", 12, prompt.StubOldest, tool) + fmt.Sprintf(prompt.MissingTool,
+		with := fmt.Sprintf(prompt.StubTool, "Bash", " ls", 12, prompt.StubOldest,
+			tool) + fmt.Sprintf(prompt.MissingTool,
 			3, 40, tool) +
 			"[Oriel digest of 1 earlier message; look them up with " + tool + "]\\nTask:" +
 			"[Oriel summary of 20 earlier messages; look them up with " + tool + "]"

@@ -145,7 +145,8 @@ func TestClaudeOnClouds(t *testing.T) {
 			sent := string(c.got[0].Data())
 			if len(sent) > len(body)/2 || !strings.HasPrefix(sent, "{"+tc.members) ||
 				!strings.Contains(sent, "Where is the harbour?") || res.Header.Get("X-Oriel-Action") == "none" {
-				t.Errorf("%s: sent %d of %d bytes: %.300s", res.Header.Get("X-Oriel-Action"), len(sent), len(body), sent)
+				t.Errorf("%s: sent %d of %d bytes: %.300s", res.Header.Get("X-Oriel-Action"), len(sent), len(body),
+					sent)
 			}
 			if m := c.got[0].Body.Model; m != tc.model {
 				t.Errorf("the model is asked for %q", m)

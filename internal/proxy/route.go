@@ -244,7 +244,8 @@ func isResource(path string) bool {
 
 // target returns the URL of a request. The base URL means what it means to the vendor's
 // SDK: OpenAI's ends before the resource (https://host/v1, …/api/v1), those of the others before
-// /v1 (/v1beta, /api, /backend-api), which is not doubled. A bare OpenAI host gets /v1. A path that begins with the base's own path is used whole.
+// /v1 (/v1beta, /api, /backend-api), which is not doubled. A bare OpenAI host gets /v1. A path that
+// begins with the base's own path is used whole.
 func (u *upstream) target(path, query string, forceQuery bool) *url.URL {
 	rest, versioned := versionless(path)
 	base := u.path

@@ -133,7 +133,8 @@ func (x *exchange) dialSocket() (*websocket.Conn, *http.Response) {
 	case refused != nil && slices.Contains(hasNoSockets, refused.StatusCode):
 		refused.Body.Close()
 		x.refuse(&refusal{http.StatusUpgradeRequired, "http_only", fmt.Sprintf(
-			"%s has no WebSocket here (status %d): POST the request to the same path", x.up.origin(), refused.StatusCode)})
+			"%s has no WebSocket here (status %d): POST the request to the same path", x.up.origin(),
+			refused.StatusCode)})
 		return nil, nil
 	case refused != nil:
 		x.relay(refused)

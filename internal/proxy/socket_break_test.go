@@ -191,7 +191,8 @@ func TestSocketLanes(t *testing.T) {
 	c.send(frame("b", "Be quick."))
 	for range 2 {
 		e := c.end()
-		if got := e.Stream + " " + string(e.Response.Output[0]); !strings.HasPrefix(got, "a ") == strings.Contains(got, "slow") {
+		if got := e.Stream + " " + string(e.Response.Output[0]); !strings.HasPrefix(got, "a ") == strings.Contains(got,
+			"slow") {
 			t.Error(got)
 		}
 	}
@@ -221,7 +222,8 @@ func TestSocketCallsBeyondTheLimit(t *testing.T) {
 	a.work(2, 30)
 	a.send(a.frame())
 	e := a.read()
-	if e.Type != "error" || e.Status != 429 || e.Error.Code != "calls_per_minute" || !strings.Contains(string(e.raw), "retry-after") {
+	if e.Type != "error" || e.Status != 429 || e.Error.Code != "calls_per_minute" ||
+		!strings.Contains(string(e.raw), "retry-after") {
 		t.Errorf("%s", e.raw)
 	}
 	if n := len(s.sent()); n != 2 {

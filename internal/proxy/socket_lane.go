@@ -65,7 +65,8 @@ func (l *lane) run() {
 		turn := c.history.Turn(q.frame)
 		c.mu.Unlock()
 
-		(&wsCall{lane: l, c: c, frame: q.frame, turn: turn, memory: q.memory, id: forward.NewID(), began: c.x.s.now()}).answer()
+		(&wsCall{lane: l, c: c, frame: q.frame, turn: turn, memory: q.memory, id: forward.NewID(),
+			began: c.x.s.now()}).answer()
 
 		c.mu.Lock()
 		l.active = nil

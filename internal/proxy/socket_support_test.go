@@ -300,7 +300,8 @@ func (a *agent) work(n, words int) {
 				a.t.Fatal(err)
 			}
 			if call.Type == "function_call" {
-				a.fresh = append(a.fresh, fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":%q}`, call.ID,
+				a.fresh = append(a.fresh, fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":%q}`,
+					call.ID,
 					"Result of "+call.ID+": "+strings.Repeat("line of output ", words/3)))
 			}
 		}
@@ -320,6 +321,7 @@ func tools() func(*fakemodel.Request) fakemodel.Answer {
 			return fakemodel.Answer{Text: "Done.", Input: len(r.Data()) / 4, Output: 3}
 		}
 		return fakemodel.Answer{Thinking: "I think.", Input: len(r.Data()) / 4, Output: 5,
-			Calls: []fakemodel.Call{{ID: fmt.Sprintf("call_%d", n), Name: "run", Arguments: fmt.Sprintf(`{"cmd":"step %d"}`, n)}}}
+			Calls: []fakemodel.Call{{ID: fmt.Sprintf("call_%d", n), Name: "run",
+				Arguments: fmt.Sprintf(`{"cmd":"step %d"}`, n)}}}
 	}
 }

@@ -74,7 +74,8 @@ func TestSocketCallsOverTheBudgetBeginANewChain(t *testing.T) {
 			Input       []json.RawMessage
 			Store       *bool
 		}
-		if err := json.Unmarshal(frame, &f); err != nil || f.Type != "response.create" || f.Model != "gpt-5" || f.Store == nil {
+		if err := json.Unmarshal(frame, &f); err != nil || f.Type != "response.create" || f.Model != "gpt-5" ||
+			f.Store == nil {
 			t.Fatalf("%d: %v %s", i, err, frame)
 		}
 		if f.Previous != "" {
@@ -110,7 +111,8 @@ func TestSocketRefusalsAreSentAgainSmaller(t *testing.T) {
 	s := startSocket(t, proxy.Options{}, func(r *fakemodel.Request) fakemodel.Answer {
 		if n := len(r.Data()) / 4; n > 12000 {
 			refused++
-			return fakemodel.Answer{Status: 400, Error: "Your input exceeds the context window of this model. Please adjust your input and try again."}
+			return fakemodel.Answer{Status: 400,
+				Error: "Your input exceeds the context window of this model. Please adjust your input and try again."}
 		}
 		return answer(r)
 	})
@@ -130,7 +132,8 @@ func TestSocketMessagesThatAreNotReadGoAsTheyCame(t *testing.T) {
 	a.say("user", "Please fix the tests.")
 	a.work(2, 30)
 	s.sent()
-	for _, frame := range []string{`{"type": "response.steer","input":"x"}`, `{"type":"response.create","type":"y"}`, `no json`} {
+	for _, frame := range []string{`{"type": "response.steer","input":"x"}`, `{"type":"response.create","type":"y"}`,
+		`no json`} {
 		a.send(frame)
 		if e := a.read(); e.Type != "error" {
 			t.Errorf("%s", e.raw)

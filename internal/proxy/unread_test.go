@@ -18,13 +18,14 @@ import (
 // not among them.
 func TestClientsThatAreNotReadAreNamed(t *testing.T) {
 	const key = "sk-LEAK-7f3a91c0d2e4"
-	s := startWith(t, &keeper{}, proxy.Options{BodyLimit: 1000, NoSockets: true}, func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Upgrade") != "" {
-			echo(t, "websocket")(w, r)
-			return
-		}
-		io.WriteString(w, "{}")
-	})
+	s := startWith(t, &keeper{}, proxy.Options{BodyLimit: 1000, NoSockets: true},
+		func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Upgrade") != "" {
+				echo(t, "websocket")(w, r)
+				return
+			}
+			io.WriteString(w, "{}")
+		})
 	ask := func(client, method, path, body string, header ...string) {
 		t.Helper()
 		r := s.request(method, path, body)

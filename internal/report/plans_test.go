@@ -130,7 +130,8 @@ func TestDiffTellsWhichMessagesChanged(t *testing.T) {
 
 // A body that is not known is not made up.
 func TestSentRefusesWhatIsNotKept(t *testing.T) {
-	_, err := report.Sent(ctx, memory.New(), timeline.Local, "c", &report.Call{Number: 3, TokensBefore: 200, TokensAfter: 100})
+	_, err := report.Sent(ctx, memory.New(), timeline.Local, "c",
+		&report.Call{Number: 3, TokensBefore: 200, TokensAfter: 100})
 	if !errors.Is(err, report.ErrNotKept) {
 		t.Errorf("%v, want ErrNotKept", err)
 	}

@@ -41,7 +41,8 @@ type LiveSettings struct {
 func (s *LiveSettings) options(l *settings.Loaded) (Options, error) {
 	o := Options{
 		Proxy: proxy.Options{Listen: l.Listen, OpenAI: l.Upstream.OpenAI, Anthropic: l.Upstream.Anthropic,
-			Gemini: l.Upstream.Gemini, Ollama: l.Upstream.Ollama, ChatGPT: l.Upstream.ChatGPT, Bedrock: l.Upstream.Bedrock,
+			Gemini: l.Upstream.Gemini, Ollama: l.Upstream.Ollama, ChatGPT: l.Upstream.ChatGPT,
+			Bedrock:   l.Upstream.Bedrock,
 			NoSockets: l.Upstream.HTTPOnly, Origins: l.Origins, Version: s.Version, Log: s.Log},
 		Calls: oriel.CallOptions{
 			Profile: l.Profile, Profiles: l.ProfileTable, Models: l.Table, Margin: l.WindowMargin(),

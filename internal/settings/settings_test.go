@@ -37,7 +37,8 @@ func env(pairs map[string]string) func(string) string {
 func texts(f *field) (inFile, elsewhere string) {
 	special := map[string]string{
 		"listen": "127.0.0.1:9", "sync": "full", "profile": "chat", "upstream.openai": "http://a/v1",
-		"upstream.anthropic": "http://a", "upstream.gemini": "http://g", "upstream.ollama": "http://l", "upstream.chatgpt": "http://c", "upstream.bedrock": "http://b",
+		"upstream.anthropic": "http://a", "upstream.gemini": "http://g", "upstream.ollama": "http://l",
+		"upstream.chatgpt": "http://c", "upstream.bedrock": "http://b",
 		"condense.url": "http://a/v1", "embed.url": "http://a/v1", "condense.when": "inline",
 		"recall.scope": "project",
 		"origins":      "https://a.example",

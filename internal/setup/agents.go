@@ -131,8 +131,9 @@ func New(agent, base string, at Place) (*Edits, []string, error) {
 			{Path: []string{"OPENAI_HOST"}, Value: url},
 			{Path: []string{"ANTHROPIC_HOST"}, Value: url},
 		}}}
-		notes = append(notes, "to search the history, goose configure, Add Extension, Remote Extension (Streaming HTTP): "+
-			base+"/oriel/mcp")
+		notes = append(notes,
+			"to search the history, goose configure, Add Extension, Remote Extension (Streaming HTTP): "+
+				base+"/oriel/mcp")
 	case "copilot-cli":
 		folder := at.Getenv("COPILOT_HOME")
 		if folder == "" {

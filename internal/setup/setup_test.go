@@ -79,7 +79,8 @@ func TestFilesAreChangedAsTextAndRestored(t *testing.T) {
 			map[string]string{
 				".config/opencode/opencode.jsonc": "{\n  // my own\n  \"model\": \"m\", // the best\n  \"provider\": {\n    \"anthropic\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:8780/v1\"\n      }\n    },\n    \"openai\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:8780/v1\"\n      }\n    }\n  },\n  \"mcp\": {\n    \"oriel\": { \"type\": \"remote\", \"url\": \"http://127.0.0.1:8780/oriel/mcp\", \"enabled\": true }\n  }\n}\n",
 			}},
-		{"Kilo Code, without its compaction", "kilo", map[string]string{".config/kilo/kilo.json": "{\n  \"model\": \"m\"\n}\n"},
+		{"Kilo Code, without its compaction", "kilo",
+			map[string]string{".config/kilo/kilo.json": "{\n  \"model\": \"m\"\n}\n"},
 			map[string]string{
 				".config/kilo/kilo.json": "{\n  \"model\": \"m\",\n  \"provider\": {\n    \"anthropic\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:8780/v1\"\n      }\n    },\n    \"openai\": {\n      \"options\": {\n        \"baseURL\": \"http://127.0.0.1:8780/v1\"\n      }\n    }\n  },\n  \"mcp\": {\n    \"oriel\": { \"type\": \"remote\", \"url\": \"http://127.0.0.1:8780/oriel/mcp\", \"enabled\": true }\n  },\n  \"compaction\": {\n    \"auto\": false\n  }\n}\n",
 			}},
@@ -88,7 +89,9 @@ func TestFilesAreChangedAsTextAndRestored(t *testing.T) {
 				".pi/agent/models.json":   "{\n  \"providers\": {\n    \"anthropic\": {\n      \"baseUrl\": \"http://127.0.0.1:8780\"\n    },\n    \"openai\": {\n      \"baseUrl\": \"http://127.0.0.1:8780/v1\"\n    }\n  }\n}\n",
 				".pi/agent/settings.json": "{ \"theme\": \"dark\", \"compaction\": { \"enabled\": false } }",
 			}},
-		{"Goose", "goose", map[string]string{".config/goose/config.yaml": "GOOSE_PROVIDER: openai\nextensions:\n  developer:\n    enabled: true\n"},
+		{"Goose", "goose",
+			map[string]string{
+				".config/goose/config.yaml": "GOOSE_PROVIDER: openai\nextensions:\n  developer:\n    enabled: true\n"},
 			map[string]string{
 				".config/goose/config.yaml": "GOOSE_PROVIDER: openai\nextensions:\n  developer:\n    enabled: true\nOPENAI_HOST: \"http://127.0.0.1:8780\"\nANTHROPIC_HOST: \"http://127.0.0.1:8780\"\n",
 			}},

@@ -51,10 +51,12 @@ func TestACutRecallsNoBareCalls(t *testing.T) {
 	s.library()
 	defer s.close()
 	a := ask{format: wire.Anthropic, session: "s", Input: Input{Profile: "thrifty", Budget: 4000, Asked: true}}
-	list := []string{`{"role":"user","content":"Read all parts one after another: read part 1, then part 2, and so on."}`}
+	list := []string{
+		`{"role":"user","content":"Read all parts one after another: read part 1, then part 2, and so on."}`}
 	cuts := 0
 	for n := range 40 {
-		c := s.find(fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","max_tokens":100,"tools":[{"name":"read_part","input_schema":{"type":"object"}}],"messages":[%s]}`,
+		c := s.find(fmt.Appendf(nil,
+			`{"model":"claude-sonnet-4-5","max_tokens":100,"tools":[{"name":"read_part","input_schema":{"type":"object"}}],"messages":[%s]}`,
 			strings.Join(list, ",")), a)
 		if err := s.show(c, a); err != nil {
 			t.Fatal(err)
@@ -72,7 +74,8 @@ func TestACutRecallsNoBareCalls(t *testing.T) {
 				}
 			}
 		}
-		call := fmt.Sprintf(`{"role":"assistant","content":[{"type":"tool_use","id":"toolu_%03d","name":"read_part","input":{"k":%d}}]}`, n, n)
+		call := fmt.Sprintf(
+			`{"role":"assistant","content":[{"type":"tool_use","id":"toolu_%03d","name":"read_part","input":{"k":%d}}]}`, n, n)
 		list = append(list, call, fmt.Sprintf(
 			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%03d","content":%q}]}`, n,
 			strings.Repeat(fmt.Sprintf("The token of part %d is T%d and nothing else.\n", n, n*7919%1000), 30)))

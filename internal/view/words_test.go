@@ -79,12 +79,14 @@ func TestTheNewestWordsOfAnyTurnEndTheRequest(t *testing.T) {
 					add(chat.Assistant, text("I look."), toolCall("a"), toolCall("b"))
 					last = append(last, result("a", "It rains."), result("b", "It snows."))
 				}
-				for _, extra := range rapid.SliceOfN(rapid.SampledFrom([]string{reminder, "I forgot it."}), 0, 2).Draw(t,
+				for _, extra := range rapid.SliceOfN(rapid.SampledFrom([]string{reminder, "I forgot it."}), 0,
+					2).Draw(t,
 					"before the words") {
 					last = append(last, text(extra))
 				}
 				last = append(last, text(askedFact))
-				for _, extra := range rapid.SliceOfN(rapid.SampledFrom([]string{reminder, details}), 0, 2).Draw(t, "behind them") {
+				for _, extra := range rapid.SliceOfN(rapid.SampledFrom([]string{reminder, details}), 0, 2).Draw(t,
+					"behind them") {
 					last = append(last, text(extra))
 				}
 				add(chat.User, last...)

@@ -220,9 +220,11 @@ func countReferences(b *pgx.Batch, tenant int64, p partition, contents [][16]byt
 		return
 	}
 	if len(contents) > 1 { // in order
-		b.Queue("SELECT count(*) FROM (SELECT 1 FROM content"+p.suffix()+" WHERE tenant = $1 AND hash = ANY ($2) ORDER BY hash FOR NO KEY UPDATE) AS locked", tenant, contents)
+		b.Queue("SELECT count(*) FROM (SELECT 1 FROM content"+p.suffix()+
+			" WHERE tenant = $1 AND hash = ANY ($2) ORDER BY hash FOR NO KEY UPDATE) AS locked", tenant, contents)
 	}
-	b.Queue(exactly(`UPDATE content`+p.suffix()+` c SET refs = c.refs + d.n FROM unnest($2::uuid[], $3::bigint[]) AS d (hash, n)
+	b.Queue(exactly(`UPDATE content`+p.suffix()+
+		` c SET refs = c.refs + d.n FROM unnest($2::uuid[], $3::bigint[]) AS d (hash, n)
 		WHERE c.tenant = $1 AND c.hash = d.hash RETURNING 1`, "$4"), tenant, contents, deltas, len(contents))
 }
 

@@ -47,7 +47,8 @@ func (s *Store) Decide(ctx context.Context, tenant string, d timeline.Decision) 
 	if data == nil {
 		data = []byte{}
 	}
-	hash := [16]byte(seal.Record(tenant, d.Conversation, timeline.KindDecision, d.Key, timeline.Place{}, now, data, nil))
+	hash := [16]byte(seal.Record(tenant, d.Conversation, timeline.KindDecision, d.Key, timeline.Place{}, now, data,
+		nil))
 	known := append([]string{d.Key}, d.Known...)
 	found := int64(0)
 	err = s.again(ctx, func() error {

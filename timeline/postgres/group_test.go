@@ -33,7 +33,8 @@ func TestTheNextChangeTakesOneRoundTrip(t *testing.T) {
 		at = a.Head
 		var made []string
 		for _, trip := range trips.Take() {
-			if !strings.HasPrefix(trip, "prepare ") && trip != "-- ping" && (strings.Contains(trip, "message") || !strings.Contains(trip, "pg_notify")) {
+			if !strings.HasPrefix(trip, "prepare ") && trip != "-- ping" && (strings.Contains(trip, "message") ||
+				!strings.Contains(trip, "pg_notify")) {
 				made = append(made, trip)
 			}
 		}
@@ -145,7 +146,8 @@ func TestAChangeThatWasOvertakenFailsAlone(t *testing.T) {
 // A change whose caller gives up before it is sent is not written.
 func TestAChangeThatNobodyWaitsForIsNotSent(t *testing.T) {
 	s := open(t, pgtest.With(pgtest.URL(t), "pool_max_conns", "1"))
-	first, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "c", Now: time.Now(), Messages: texts("one")})
+	first, err := s.Apply(ctx, timeline.Local,
+		timeline.Change{Conversation: "c", Now: time.Now(), Messages: texts("one")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +163,8 @@ func TestAChangeThatNobodyWaitsForIsNotSent(t *testing.T) {
 	})
 	done := make(chan error)
 	go func() { // has the only connection
-		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "other", Now: time.Now(), Messages: texts("1")})
+		_, err := s.Apply(ctx, timeline.Local, timeline.Change{Conversation: "other", Now: time.Now(),
+			Messages: texts("1")})
 		done <- err
 	}()
 	<-held

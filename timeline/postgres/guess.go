@@ -35,7 +35,8 @@ func (w *change) keep() {
 		w.s.tips.Drop(key)
 		return
 	}
-	t := tip{id: w.id, conv: w.conv, used: w.used, origins: w.origins, at: w.reached(), chain: w.chain, written: w.written,
+	t := tip{id: w.id, conv: w.conv, used: w.used, origins: w.origins, at: w.reached(), chain: w.chain,
+		written: w.written,
 		counted: w.counted || w.isNew}
 	for i, n := 0, len(w.rows.uses.trunks); i < n; i++ {
 		t.used[w.rows.uses.trunks[i]] = w.rows.uses.depths[i]
@@ -75,7 +76,8 @@ func (s *Store) guess(p *prepared) *change {
 	key := tipKey{p.tenantID, p.Conversation}
 	t, ok := s.tips.Take(key) // another change of the conversation at the same time reads it
 	if !ok || p.At != t.at || p.Expect != nil && *p.Expect != t.conv.Revision ||
-		len(p.Put) > 0 && !t.counted || !p.ExpectCreated.IsZero() && !timeline.Micro(p.ExpectCreated).Equal(t.conv.Created) {
+		len(p.Put) > 0 && !t.counted ||
+		!p.ExpectCreated.IsZero() && !timeline.Micro(p.ExpectCreated).Equal(t.conv.Created) {
 		return nil
 	}
 	for _, form := range p.Forms {
@@ -84,7 +86,8 @@ func (s *Store) guess(p *prepared) *change {
 		}
 	}
 	w := &change{prepared: p, s: s, transaction: &transaction{}, conv: t.conv, id: t.id, used: maps.Clone(t.used),
-		origins: maps.Clone(t.origins), stored: map[timeline.Hash]bool{}, written: t.written, counted: t.counted, last: t.at, chain: t.chain,
+		origins: maps.Clone(t.origins), stored: map[timeline.Hash]bool{}, written: t.written, counted: t.counted,
+		last: t.at, chain: t.chain,
 		extend: true}
 	w.rows.guessed = true
 	for _, h := range p.asked {

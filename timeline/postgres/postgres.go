@@ -76,7 +76,8 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	}
 	s := &Store{where: Redact(url), readOnly: o.ReadOnly, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		codec: codec.New(), tenants: cache.New[string, int64](1 << 12), tips: cache.New[tipKey, tip](maxTips),
-		partitions: cache.New[int64, partition](1 << 12), contents: cache.New[contentKey, struct{}](maxContents), name: rand.Text()}
+		partitions: cache.New[int64, partition](1 << 12), contents: cache.New[contentKey, struct{}](maxContents),
+		name: rand.Text()}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, s.explain("open", err)
 	}

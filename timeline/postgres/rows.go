@@ -99,13 +99,15 @@ func (r *rows) add(o *rows) {
 	u.conversations, u.trunks = append(u.conversations, v.conversations...), append(u.trunks, v.trunks...)
 	u.depths = append(u.depths, v.depths...)
 	m, n := &r.messages, &o.messages
-	m.trunks, m.depths, m.times = append(m.trunks, n.trunks...), append(m.depths, n.depths...), append(m.times, n.times...)
+	m.trunks, m.depths, m.times = append(m.trunks, n.trunks...), append(m.depths, n.depths...),
+		append(m.times, n.times...)
 	m.chains, m.says = append(m.chains, n.chains...), append(m.says, n.says...)
 	m.contents, m.formats = append(m.contents, n.contents...), append(m.formats, n.formats...)
 	m.roles, m.refs = append(m.roles, n.roles...), append(m.refs, n.refs...)
 	s, t := &r.records, &o.records
 	s.conversations, s.numbers = append(s.conversations, t.conversations...), append(s.numbers, t.numbers...)
-	s.trunks, s.depths, s.times = append(s.trunks, t.trunks...), append(s.depths, t.depths...), append(s.times, t.times...)
+	s.trunks, s.depths, s.times = append(s.trunks, t.trunks...), append(s.depths, t.depths...),
+		append(s.times, t.times...)
 	s.hashes, s.kinds, s.keys = append(s.hashes, t.hashes...), append(s.kinds, t.kinds...), append(s.keys, t.keys...)
 	s.contents, s.data = append(s.contents, t.contents...), append(s.data, t.data...)
 	for h, c := range o.contents {
@@ -139,12 +141,14 @@ func (r *rows) count(h timeline.Hash, n int64) {
 // queue queues the statements that write the rows, to the partition of the tenant.
 func (r *rows) queue(b *pgx.Batch, tenant int64, p partition) {
 	if c := &r.conversations; len(c.ids) > 0 {
-		b.Queue(exactly(`UPDATE conversation`+p.suffix()+` c SET trunk = u.trunk, depth = u.depth, revision = u.revision, updated = u.updated,
+		b.Queue(exactly(`UPDATE conversation`+p.suffix()+
+			` c SET trunk = u.trunk, depth = u.depth, revision = u.revision, updated = u.updated,
 				project = u.project, continues = u.continues, hash = u.hash
 			FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::uuid[], $10::bigint[], $11::bigint[], $12::uuid[])
 				AS u (id, trunk, depth, revision, updated, project, continues, hash, after, after_depth, says)
 			WHERE c.tenant = $1 AND c.id = u.id AND c.revision = u.revision - 1
-			AND NOT EXISTS (SELECT FROM trunk`+p.suffix()+` t WHERE t.tenant = $1 AND t.origin = u.after AND t.origin_depth = u.after_depth AND t.says = u.says)
+			AND NOT EXISTS (SELECT FROM trunk`+p.suffix()+
+			` t WHERE t.tenant = $1 AND t.origin = u.after AND t.origin_depth = u.after_depth AND t.says = u.says)
 			RETURNING 1`, "$13"), tenant, c.ids, c.trunks, c.depths, c.revisions, c.updated, c.projects, c.continues,
 			c.hashes, c.after, c.afterDepths, c.says, len(c.ids))
 	}
@@ -168,13 +172,15 @@ func (r *rows) queueRecords(b *pgx.Batch, tenant int64, p partition) {
 	if len(s.keys) == 0 {
 		return
 	}
-	b.Queue(exactly(`INSERT INTO record`+p.suffix()+` AS old (tenant, conversation, n, kind, key, trunk, depth, time, hash, contents, data)
+	b.Queue(exactly(`INSERT INTO record`+p.suffix()+
+		` AS old (tenant, conversation, n, kind, key, trunk, depth, time, hash, contents, data)
 		SELECT $1, r.conversation, r.n, r.kind, r.key, r.trunk, r.depth, r.time, r.hash, r.contents::uuid[], r.data
 		FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::uuid[], $10::text[], $11::bytea[])
 			AS r (conversation, n, kind, key, trunk, depth, time, hash, contents, data)
 		ON CONFLICT (tenant, conversation, kind, key) DO UPDATE SET trunk = excluded.trunk, depth = excluded.depth, time = excluded.time,
 			hash = excluded.hash, contents = excluded.contents, data = excluded.data WHERE NOT $12::bool OR old.contents = '{}'
-		RETURNING 1`, "$13"), tenant, s.conversations, s.numbers, s.kinds, s.keys, s.trunks, s.depths, s.times, s.hashes,
+		RETURNING 1`, "$13"), tenant, s.conversations, s.numbers, s.kinds, s.keys, s.trunks, s.depths, s.times,
+		s.hashes,
 		s.contents, s.data, r.guessed, len(s.keys))
 }
 

@@ -119,7 +119,8 @@ func take(a *token.Figures, b token.Figures, field string) {
 // otherwise.
 func compareHand(f token.Figures, h handEntry) (out []difference) {
 	add := func(field string, x, y any) {
-		out = append(out, difference{ID: f.ID, Field: field, what: fmt.Sprintf("the snapshot has %v, models.json %v", x, y)})
+		out = append(out, difference{ID: f.ID, Field: field, what: fmt.Sprintf("the snapshot has %v, models.json %v", x,
+			y)})
 	}
 	if h.Window != nil && *h.Window != f.Window {
 		add("window", f.Window, *h.Window)
@@ -164,7 +165,8 @@ func openWeights(known []token.Figures, hand map[string]handEntry, hosted map[st
 		f := hosted[path]
 		vendor, name, ok := strings.Cut(path, "/")
 		name, _, _ = strings.Cut(name, ":")
-		if !ok || vendor != "" && !slices.Contains(openVendors, vendor) || strings.HasPrefix(name, "gemini") || prices.NotText(name) ||
+		if !ok || vendor != "" && !slices.Contains(openVendors, vendor) || strings.HasPrefix(name, "gemini") ||
+			prices.NotText(name) ||
 			have[plain(name)] || have[plain(name)+"-v1"] || number.MatchString(name) ||
 			have[plain(dated.ReplaceAllString(name, ""))] ||
 			slices.ContainsFunc(families, func(family string) bool { return strings.HasPrefix(name, family) }) {

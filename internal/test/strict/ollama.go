@@ -48,7 +48,8 @@ type ollama struct {
 // fields checks the types of the other members (api/types.go, ChatRequest).
 func (o *ollama) fields() {
 	for name, kinds := range map[string]string{
-		"stream": "tf", "options": "{", "tools": "[", "think": "tf\"", "truncate": "tf", "shift": "tf", "logprobs": "tf",
+		"stream": "tf", "options": "{", "tools": "[", "think": "tf\"", "truncate": "tf", "shift": "tf",
+		"logprobs": "tf",
 	} {
 		if o.body.has(name) && !oneOf(o.body[name], kinds) {
 			o.add(BadJSON, -1, "%s has another type", name)
@@ -141,7 +142,8 @@ func (o *ollama) pairs() {
 			o.add(OrphanResult, i, "a tool's message that follows no tool_calls")
 			continue
 		}
-		if calls, _ := asArray(o.messages[i]["tool_calls"]); o.messages[i].text("role") == "assistant" && len(calls) > 0 {
+		if calls, _ := asArray(o.messages[i]["tool_calls"]); o.messages[i].text("role") == "assistant" &&
+			len(calls) > 0 {
 			i = o.batch(i, calls)
 		}
 	}

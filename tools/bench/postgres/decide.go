@@ -154,9 +154,10 @@ func (b *bench) decisions(count int) {
 			name string
 			do   func(d *decider, known []string, key string, data []byte) []string
 		}{
-			{"revision of the conversation, two batches", func(d *decider, known []string, key string, data []byte) []string {
-				return d.revision(distant, known, key, data)
-			}},
+			{"revision of the conversation, two batches",
+				func(d *decider, known []string, key string, data []byte) []string {
+					return d.revision(distant, known, key, data)
+				}},
 			{"advisory lock, held while deciding", (*decider).held},
 			{"row lock, one batch", func(d *decider, known []string, key string, data []byte) []string {
 				return d.decide(rowLock, known, key, data)

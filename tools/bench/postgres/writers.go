@@ -50,7 +50,8 @@ func (b *bench) writers(count, rounds int, latency time.Duration) {
 		slices.Sort(ratios)
 		n := rounds * count
 		fmt.Printf("| %d | %.0f | %.0f | %.2f (%.2f–%.2f) | %.0f | %s, %s |\n", at, plain[len(plain)/2],
-			ours[len(ours)/2], ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], free[len(free)/2], took[0].of(n),
+			ours[len(ours)/2], ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], free[len(free)/2],
+			took[0].of(n),
 			took[1].of(n))
 	}
 }

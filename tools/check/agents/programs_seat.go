@@ -211,7 +211,8 @@ func (s *seat) before(to *url.URL) http.Handler {
 func (s *seat) answer(r *fakemodel.Request) fakemodel.Answer {
 	if s.program.overSocket && r.Header.Get(callHeader) == "" {
 		s.mu.Lock()
-		s.calls = append(s.calls, programCall{path: r.Path, came: r.Data(), sent: r.Data(), kind: s.model.kind(r.Data()),
+		s.calls = append(s.calls, programCall{path: r.Path, came: r.Data(), sent: r.Data(),
+			kind:   s.model.kind(r.Data()),
 			status: http.StatusOK, socket: true})
 		s.mu.Unlock()
 	}

@@ -140,7 +140,8 @@ func TestProgramsAreChosenByTheirBeginning(t *testing.T) {
 	for _, p := range chosen {
 		names = append(names, p.name)
 	}
-	if want := []string{"codex", "codex-compact", "codex-websocket", "codex-websocket-compact", "qwen"}; err != nil || !slices.Equal(names, want) {
+	if want := []string{"codex", "codex-compact", "codex-websocket", "codex-websocket-compact", "qwen"}; err != nil ||
+		!slices.Equal(names, want) {
 		t.Errorf("chosen %q, %v, want %q", names, err, want)
 	}
 	if _, err := choosePrograms([]string{"code"}); err == nil || !strings.Contains(err.Error(), "goose") {

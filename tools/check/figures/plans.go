@@ -100,7 +100,8 @@ func (c *check) undo(base string) error {
 	if err := get(base, "api/conversations/chat/strip", &strip); err != nil {
 		return err
 	}
-	c.differ(u.BackTokens > 0 && u.LeavesTokens < strip.After && strip.After+u.BackTokens-u.LeavesTokens <= strip.Budget,
+	c.differ(u.BackTokens > 0 && u.LeavesTokens < strip.After &&
+		strip.After+u.BackTokens-u.LeavesTokens <= strip.Budget,
 		"undo, window", u, strip)
 	return nil
 }

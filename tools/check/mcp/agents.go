@@ -189,7 +189,8 @@ func (a *agent) check() error {
 	if !bytes.Contains(out, []byte("All was looked up.")) {
 		problems = append(problems, fmt.Errorf("the agent did not end: %s", out[max(0, len(out)-800):]))
 	}
-	fmt.Printf("%-7s recall as %s, %d steps, %d tools called, %.0f s: %d problems\n", a.name, m.tools[prompt.ToolRecall],
+	fmt.Printf("%-7s recall as %s, %d steps, %d tools called, %.0f s: %d problems\n", a.name,
+		m.tools[prompt.ToolRecall],
 		m.step, len(m.answers), time.Since(began).Seconds(), len(problems))
 	return errors.Join(problems...)
 }

@@ -106,7 +106,8 @@ func TestGeminiSDK(t *testing.T) {
 	}
 	for i := range 3 {
 		text := ""
-		for chunk, err := range chat.SendMessageStream(t.Context(), genai.Part{Text: fmt.Sprintf("And on day %d?", i)}) {
+		for chunk, err := range chat.SendMessageStream(t.Context(),
+			genai.Part{Text: fmt.Sprintf("And on day %d?", i)}) {
 			if err != nil {
 				t.Fatal(err)
 			}

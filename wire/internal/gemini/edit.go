@@ -61,7 +61,8 @@ func allowsText(e *protocol.Edit, _, _ int) error {
 	}
 	for i := range e.Message.Parts {
 		if p := &e.Message.Parts[i]; p.Kind == chat.Result && !p.Hosted {
-			return protocol.In(protocol.At(protocol.Fail(e.Element(i), "text is not allowed beside results"), i), "parts")
+			return protocol.In(protocol.At(protocol.Fail(e.Element(i), "text is not allowed beside results"), i),
+				"parts")
 		}
 	}
 	return nil

@@ -29,7 +29,8 @@ func readReply(r *protocol.Reply, root rawjson.Value) error {
 // own returns the model's steps of an interaction, which may repeat those of the request.
 func own(steps rawjson.Value) (items [][]byte) {
 	for s := range steps.Elems() {
-		if t := s.Get("type"); s.Kind() == rawjson.Object && !t.EqualStr("user_input") && !t.EqualStr("function_result") {
+		if t := s.Get("type"); s.Kind() == rawjson.Object && !t.EqualStr("user_input") &&
+			!t.EqualStr("function_result") {
 			items = append(items, slices.Clone(s.Raw()))
 		}
 	}
