@@ -22,7 +22,7 @@ type setup struct {
 
 func newSetup(s settings.Settings) setup {
 	o := proxy.Options{Listen: s.Listen, OpenAI: s.Upstream.OpenAI, Anthropic: s.Upstream.Anthropic,
-		Gemini: s.Upstream.Gemini, Ollama: s.Upstream.Ollama, ChatGPT: s.Upstream.ChatGPT, 
+		Gemini: s.Upstream.Gemini, Ollama: s.Upstream.Ollama, ChatGPT: s.Upstream.ChatGPT,
 		Bedrock: s.Upstream.Bedrock, Origins: s.Origins}
 	if s.Token != "" {
 		o.Tokens = map[string]string{s.Token: timeline.Local}

@@ -27,8 +27,7 @@ func TestACrewGoesOnBesideWorkThatHangs(t *testing.T) {
 				short, cancel := context.WithTimeout(ctx, time.Second)
 				if _, err := limit.Do(short, &w, func(context.Context) (int, error) {
 					<-release
-					return 0,
-						nil
+					return 0, nil
 				}); err == nil {
 					t.Error("work that hangs has ended")
 				}
