@@ -1,30 +1,10 @@
-// Talks to a model with the vendors' Node packages; see tools/check/sdks. The folder
-// that has them is the first argument.
-import { createRequire } from 'node:module';
+// Talks to a model with the Node packages of OpenAI and Anthropic; see tools/check/sdks.
+import { base, chat, city, collect, error, first, load, say } from './report.mjs';
 
-const [folder, base] = process.argv.slice(2);
-const require = createRequire(folder + '/');
-const OpenAI = require('openai').default ?? require('openai');
-const Anthropic = require('@anthropic-ai/sdk').default ?? require('@anthropic-ai/sdk');
+const OpenAI = load('openai').default ?? load('openai');
+const Anthropic = load('@anthropic-ai/sdk').default ?? load('@anthropic-ai/sdk');
 const one = new OpenAI({ baseURL: base + '/v1', apiKey: 'sk-test' });
 const two = new Anthropic({ baseURL: base, apiKey: 'sk-test' });
-const city = { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } }, required: ['city'] };
-
-const say = (check, ...result) => console.log(JSON.stringify({ check: 'node ' + check, result }));
-const chat = (name, messages) => console.log(JSON.stringify({ chat: 'node ' + name, messages }));
-const first = (name, text = 'What is new?') => `[node ${name}] ${text}`;
-const collect = async (stream) => {
-  const all = [];
-  for await (const event of await stream) all.push(event);
-  return all;
-};
-const error = async (check, call) => {
-  try {
-    say(check, await call());
-  } catch (e) {
-    say(check, e.constructor.name, e.status ?? null, e.error ?? null, e.message);
-  }
-};
 
 let history = [{ role: 'system', content: 'Be short.' }, { role: 'user', content: first('openai chat') }];
 for (let turn = 0; turn < 3; turn++) {

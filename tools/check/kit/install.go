@@ -103,18 +103,22 @@ func InstallSDKs(name string, packages ...string) (SDKs, error) {
 	if err := InstallPython(filepath.Join(dir, "venv"), packages...); err != nil {
 		return s, err
 	}
-	_, first := os.Stat(filepath.Join(s.Node(), "node_modules", "openai"))
-	_, second := os.Stat(filepath.Join(s.Node(), "node_modules", "@anthropic-ai", "sdk"))
-	if errors.Join(first, second) != nil {
-		if err := command("npm", "install", "--prefix", s.Node(), "--silent", "--no-audit", "--no-fund", "openai",
-			"@anthropic-ai/sdk"); err != nil {
+	node := []string{"openai", "@anthropic-ai/sdk", "@google/genai", "ollama"}
+	var missing error
+	for _, p := range node {
+		_, err := os.Stat(filepath.Join(s.Node(), "node_modules", filepath.FromSlash(p)))
+		missing = errors.Join(missing, err)
+	}
+	if missing != nil {
+		if err := command("npm", append([]string{"install", "--prefix", s.Node(), "--silent", "--no-audit", "--no-fund"},
+			node...)...); err != nil {
 			return s, err
 		}
 	}
 	versions, _ := exec.Command(s.Python(), "-m", "pip", "list", "--disable-pip-version-check").Output()
 	for line := range strings.Lines(string(versions)) {
 		for _, p := range packages {
-			if strings.HasPrefix(line, p+" ") {
+			if p, _, _ = strings.Cut(p, "["); strings.HasPrefix(line, p+" ") {
 				fmt.Print(line)
 			}
 		}
@@ -139,8 +143,9 @@ func InstallPython(venv string, packages ...string) error {
 			return err
 		}
 	}
-	imports := "import " + strings.ReplaceAll(strings.Join(packages, ", "), "-", "_")
-	if exec.Command(python, "-c", imports).Run() == nil {
+	// The name of a package is not always that of its module: google-genai has google.genai.
+	names := []string{"-c", "import importlib.metadata as m, sys; [m.version(p.split('[')[0]) for p in sys.argv[1:]]"}
+	if exec.Command(python, append(names, packages...)...).Run() == nil {
 		return nil
 	}
 	return command(python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check"},

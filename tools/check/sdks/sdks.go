@@ -3,17 +3,19 @@
 // through oriel serve. They must get the same, and the history must have one
 // conversation for each of their chats.
 //
-//	./scripts/check sdks [PROGRAM…]
+//	./scripts/check sdks [-only NAME] [PROGRAM…]
 //
 // A program is a command line in one argument; without any, those in
-// scripts/sdks run. Its last argument is the model's address, and it writes
+// scripts/sdks run, with -only those of them with NAME in the name of the file. Its last argument is the model's address, and it writes
 // lines of JSON:
 //
 //	{"check":"py openai: chat","result":…}     what it got
 //	{"chat":"py openai chat","messages":4}     a chat and the length of its history; 0: not stored
+//	{…,"branches":2}                           its conversation has so many, the longest of this length
 //
 // A chat's name is in its first message, in brackets. A check may have several
-// lines. Packages are installed in $SDKS_DIR (default: a folder under the
+// lines. The model behind Oriel has limits that the other one does not have: see
+// limited. Packages are installed in $SDKS_DIR (default: a folder under the
 // temporary one) and stay there.
 package sdks
 
@@ -43,9 +45,11 @@ import (
 
 // Check runs the programs.
 func Check(args []string) error {
-	programs := kit.Parse(kit.Flags("sdks"), args)
+	flags := kit.Flags("sdks")
+	only := flags.String("only", "", "run the programs of scripts/sdks with this `name` in the name of their file")
+	programs := kit.Parse(flags, args)
 	if len(programs) == 0 {
-		s, err := kit.InstallSDKs("oriel-check-sdks", "openai[realtime]", "anthropic")
+		s, err := kit.InstallSDKs("oriel-check-sdks", "openai[realtime]", "anthropic", "google-genai", "ollama")
 		if err != nil {
 			return err
 		}
@@ -53,8 +57,17 @@ func Check(args []string) error {
 		if err != nil {
 			return err
 		}
-		programs = []string{s.Python() + " -B " + filepath.Join(clients, "clients.py"),
-			"node " + filepath.Join(clients, "clients.mjs") + " " + s.Node()}
+		for _, name := range []string{"clients", "clients_google", "clients_ollama"} {
+			if strings.Contains(name+".py", *only) {
+				programs = append(programs, s.Python()+" -B "+filepath.Join(clients, name+".py"))
+			}
+			if strings.Contains(name+".mjs", *only) {
+				programs = append(programs, "node "+filepath.Join(clients, name+".mjs")+" "+s.Node())
+			}
+		}
+		if len(programs) == 0 {
+			return fmt.Errorf("-only %s: no program in scripts/sdks has that in its name", *only)
+		}
 	}
 	dir, err := os.MkdirTemp("", "check-sdks")
 	if err != nil {
@@ -81,11 +94,14 @@ type line struct {
 	Result   json.RawMessage `json:"result"`
 	Chat     string          `json:"chat"`
 	Messages int64           `json:"messages"`
+	Branches int             `json:"branches"`
 }
 
 func run(oriel string, programs []string) (bad int, err error) {
-	model := &fakemodel.Server{Answer: answer}
-	up := httptest.NewServer(model)
+	model, small := &fakemodel.Server{Answer: answer}, &limited{refused: map[string]int{}}
+	behind := &fakemodel.Server{Answer: small.answer}
+	free, up := httptest.NewServer(model), httptest.NewServer(behind)
+	defer free.Close()
 	defer up.Close()
 	dir, err := os.MkdirTemp("", "check-sdks")
 	if err != nil {
@@ -104,9 +120,9 @@ func run(oriel string, programs []string) (bad int, err error) {
 		fmt.Printf("| %s | %s |\n", what, result)
 	}
 	fmt.Printf("| check | result |\n|---|---|\n")
-	chats := map[string]int64{}
+	chats := map[string]line{}
 	for _, p := range programs {
-		direct, err := lines(p, up.URL)
+		direct, err := lines(p, free.URL)
 		if err != nil {
 			return 0, err
 		}
@@ -121,7 +137,7 @@ func run(oriel string, programs []string) (bad int, err error) {
 		results := map[string]string{}
 		for i, want := range direct {
 			if want.Check == "" {
-				chats[want.Chat] = want.Messages
+				chats[want.Chat] = want
 				continue
 			}
 			if results[want.Check] == "" {
@@ -140,50 +156,11 @@ func run(oriel string, programs []string) (bad int, err error) {
 	if err := stop(); err != nil {
 		return 0, err
 	}
-	for _, p := range model.Problems() {
+	for _, p := range append(model.Problems(), behind.Problems()...) {
 		table("requests keep the vendors' rules", "FAILED: "+p)
 	}
+	small.check(chats, table)
 	return bad, history(dir, chats, table)
-}
-
-// answer returns the model's answer: what the last message asks for, or else a
-// summary of the request.
-func answer(r *fakemodel.Request) fakemodel.Answer {
-	a := fakemodel.Answer{ID: fmt.Sprintf("reply_%d", len(r.Messages)), Input: 100, CacheRead: 20, Output: 30}
-	body, tools := "", false
-	for _, m := range r.Members() {
-		switch m.Name {
-		case "tools":
-			tools = true
-		case "thinking", "reasoning":
-			a.Thinking = "Let me look at this from all sides – 考える."
-		}
-	}
-	last := string(r.Messages[len(r.Messages)-1].Raw)
-	for i := range r.Messages {
-		body += string(r.Messages[i].Raw)
-	}
-	first := r.Header.Get("X-Stainless-Retry-Count") == "0"
-	switch {
-	case strings.Contains(last, "please fail with 400"):
-		return fakemodel.Answer{Status: 400, Error: "that is no good"}
-	case strings.Contains(last, "please fail with 401"):
-		return fakemodel.Answer{Status: 401, Error: "who are you"}
-	case strings.Contains(last, "please fail with 429"):
-		return fakemodel.Answer{Status: 429, Error: "slow down"}
-	case strings.Contains(last, "please fail with 500"):
-		return fakemodel.Answer{Status: 500, Error: "it is on our side"}
-	case strings.Contains(last, "please fail at first") && first:
-		return fakemodel.Answer{Status: 503, Error: "try again"}
-	case tools && !strings.Contains(body, "call_a"):
-		a.Text = "I will look in both places."
-		a.Calls = []fakemodel.Call{{ID: "call_a", Name: "weather", Arguments: `{"city":"Köln","days":1}`},
-			{ID: "call_b", Name: "weather", Arguments: `{"city":"Tōkyō","days":2}`}}
-	default:
-		a.Text = fmt.Sprintf("This is answer %d, with \"quotes\", a line\nfeed, an emoji 🙂 and <b>marks</b> & more.",
-			len(r.Messages))
-	}
-	return a
 }
 
 // lines runs a program and returns its output.
@@ -211,7 +188,7 @@ func lines(program, base string) ([]line, error) {
 // serve starts oriel and waits until it listens. stop ends it gracefully.
 func serve(oriel, dir, upstream string) (base string, stop func() error, err error) {
 	cmd := exec.Command(oriel, "serve", "--listen", "127.0.0.1:0", "--data", dir, "--upstream-openai", upstream+"/v1",
-		"--upstream-anthropic", upstream)
+		"--upstream-anthropic", upstream, "--upstream-gemini", upstream, "--upstream-ollama", upstream)
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return "", nil, err
@@ -263,7 +240,7 @@ func serve(oriel, dir, upstream string) (base string, stop func() error, err err
 
 // history checks that there is one conversation of the right length for each
 // chat.
-func history(dir string, chats map[string]int64, table func(what, result string)) error {
+func history(dir string, chats map[string]line, table func(what, result string)) error {
 	ctx := context.Background()
 	store, err := sqlite.Open(ctx, dir, sqlite.Options{})
 	if err != nil {
@@ -274,7 +251,7 @@ func history(dir string, chats map[string]int64, table func(what, result string)
 	if err != nil {
 		return err
 	}
-	found := map[string][]int64{}
+	found := map[string][][]int64{} // the lengths of the branches, by conversation
 	for _, c := range all {
 		heads, err := store.Heads(ctx, timeline.Local, c.Name)
 		if err != nil {
@@ -292,19 +269,24 @@ func history(dir string, chats map[string]int64, table func(what, result string)
 		if err != nil {
 			return err
 		}
+		var depths []int64
 		for _, h := range heads {
-			found[name] = append(found[name], h.Depth)
+			depths = append(depths, h.Depth)
 		}
+		found[name] = append(found[name], depths)
 	}
 	for _, name := range slices.Sorted(maps.Keys(chats)) {
-		depth := chats[name]
-		result := "passed"
-		want := []int64{depth}
-		if depth == 0 {
-			want = nil
-		}
-		if got := found[name]; !slices.Equal(got, want) {
-			result = fmt.Sprintf("FAILED: its branches have %v messages, not %v", got, want)
+		want, got, result := chats[name], found[name], "passed"
+		switch {
+		case want.Messages == 0:
+			if len(got) > 0 {
+				result = fmt.Sprintf("FAILED: branches of %v messages, not nothing", got)
+			}
+		case len(got) != 1:
+			result = fmt.Sprintf("FAILED: %d conversations, not 1: branches of %v messages", len(got), got)
+		case len(got[0]) != max(want.Branches, 1) || slices.Max(got[0]) != want.Messages:
+			result = fmt.Sprintf("FAILED: branches of %v messages, not %d, the longest of %d", got[0],
+				max(want.Branches, 1), want.Messages)
 		}
 		table("history of "+name, result)
 		delete(found, name)
