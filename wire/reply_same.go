@@ -16,7 +16,8 @@ import (
 // texts, drop empty ones, trim white space and reorder members.
 //
 // Texts must be equal (refusals count as text), and so must calls: ids, names and the
-// JSON of arguments. Hosted calls may be missing from the echo. Everything else counts
+// JSON of arguments. An echo may have lost all ids of its calls, as with Ollama's SDK for
+// Python. Hosted calls may be missing from the echo. Everything else counts
 // only if there are neither texts nor calls.
 func SameReply(known, echo *chat.Message) bool {
 	if known.Role != echo.Role {
@@ -103,10 +104,13 @@ func fill(rest string, texts []string) (string, []string) {
 	return rest, texts
 }
 
-// sameCalls compares calls by id, in any order.
+// sameCalls compares calls by id, in any order, or in their order if the echo, b, has no ids.
 func sameCalls(a, b []*chat.Part) bool {
 	if len(a) != len(b) {
 		return false
+	}
+	if !slices.ContainsFunc(b, func(p *chat.Part) bool { return p.ID != "" }) {
+		return slices.EqualFunc(a, b, func(x, y *chat.Part) bool { return x.Name == y.Name && sameArguments(x, y) })
 	}
 	byID := func(x, y *chat.Part) int { return strings.Compare(x.ID, y.ID) }
 	if !slices.EqualFunc(a, b, func(x, y *chat.Part) bool { return x.ID == y.ID }) {

@@ -28,6 +28,7 @@ func TestSameReply(t *testing.T) {
 	anthropic := `{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"text","text":"I will look. "},{"type":"text","text":"At once.\n"},
 		{"type":"tool_use","id":"t1","name":"Read","input":{"path":"a\u00e9","limit":10,"opts":{"x":[1,2.0],"y":null}}},{"type":"tool_use","id":"t2","name":"Now","input":{}}]}`
 	openai := `{"role":"assistant","content":"I will look.\n","reasoning_content":"hm","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\": 1, \"b\": \"x\"}"}},{"id":"c2","type":"function","function":{"name":"g","arguments":""}}]}`
+	ollama := `{"role":"assistant","content":"I will look.","tool_calls":[{"id":"c1","function":{"index":0,"name":"weather","arguments":{"city":"Rome"}}},{"id":"c2","function":{"index":1,"name":"weather","arguments":{"city":"Bari"}}}]}`
 	said := `{"role":"assistant","content":[{"type":"text","text":"Yes."}]}`
 	searched := `{"role":"assistant","content":[{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"x"}},{"type":"web_search_tool_result","tool_use_id":"s1","content":[]},{"type":"text","text":"Found","citations":[{"type":"char_location","cited_text":"c"}]}]}`
 	for _, c := range []struct {
@@ -90,6 +91,14 @@ func TestSameReply(t *testing.T) {
 		{"other hosted calls", wire.Anthropic, searched, strings.Replace(searched, `"query":"x"`, `"query":"y"`, 1),
 			false},
 		{"hosted calls from nowhere", wire.Anthropic, `{"role":"assistant","content":"Found"}`, searched, false},
+
+		{"Ollama's SDK for Python: ids of calls gone", wire.Ollama, ollama,
+			strings.NewReplacer(`"id":"c1",`, "", `"id":"c2",`, "", `"index":0,`, "", `"index":1,`, "").Replace(ollama), true},
+		{"ids gone, other arguments", wire.Ollama, ollama,
+			strings.NewReplacer(`"id":"c1",`, "", `"id":"c2",`, "", "Rome", "Oslo").Replace(ollama), false},
+		{"ids gone, a call less", wire.Ollama, ollama, `{"role":"assistant","content":"I will look.","tool_calls":[{"function":{"name":"weather","arguments":{"city":"Rome"}}}]}`,
+			false},
+		{"one id gone", wire.Ollama, ollama, strings.Replace(ollama, `"id":"c1",`, "", 1), false},
 
 		{"nothing but thinking", wire.Anthropic,
 			`{"role":"assistant","content":[{"type":"thinking","thinking":"a","signature":"s"}]}`,
