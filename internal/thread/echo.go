@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/clip"
@@ -24,7 +25,7 @@ func (t *tenant) byChangedReply(n *namespace, r *Request, p place) place {
 			return p
 		}
 		t.mu.Unlock()
-		r.related[e] = related(e.reply, &r.Messages[e.i])
+		r.related[e] = related(e.reply, &r.Messages[e.i]) || inPieces(e.reply, r.Messages[e.i:])
 		t.mu.Lock()
 		p = t.walk(n, r)
 	}
@@ -93,6 +94,39 @@ func related(reply, m *chat.Message) bool {
 		n++
 	}
 	return n >= leastCommon && n*5 >= min(len(a), len(b))*4
+}
+
+// inPieces reports whether messages begin with several of the model's that together have the
+// text of a reply, which must be more than many conversations have in common: Google's SDKs send
+// each chunk of a streamed reply back as a message.
+func inPieces(reply *chat.Message, messages []chat.Message) bool {
+	said := textOf(reply)
+	rest := said
+	if len(said) < leastCommon {
+		return false
+	}
+	for i := range messages {
+		if messages[i].Role != reply.Role {
+			return false
+		}
+		for j := range messages[i].Parts {
+			p := &messages[i].Parts[j]
+			if p.Kind != chat.Text {
+				continue
+			}
+			text, ok := p.Text.String(), false
+			if len(rest) == len(said) {
+				text = strings.TrimLeftFunc(text, unicode.IsSpace)
+			}
+			if len(text) >= len(rest) {
+				text = strings.TrimRightFunc(text, unicode.IsSpace)
+			}
+			if rest, ok = strings.CutPrefix(rest, text); !ok || rest == "" {
+				return ok
+			}
+		}
+	}
+	return false
 }
 
 // callsOf returns the calls of a message.
