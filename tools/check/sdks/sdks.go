@@ -6,8 +6,8 @@
 //	./scripts/check sdks [-only NAME] [PROGRAM…]
 //
 // A program is a command line in one argument; without any, those in
-// scripts/sdks run, with -only those of them with NAME in the name of the file. Its last argument is the model's address, and it writes
-// lines of JSON:
+// scripts/sdks run, with -only those of them with NAME in the name of the file.
+// Its last argument is the model's address, and it writes lines of JSON:
 //
 //	{"check":"py openai: chat","result":…}     what it got
 //	{"chat":"py openai chat","messages":4}     a chat and the length of its history; 0: not stored
