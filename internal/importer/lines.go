@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/timeline"
@@ -126,7 +127,9 @@ func identity(says timeline.Hash, ref string) timeline.Hash {
 }
 
 // fits reports whether a store accepts a name or id.
-func fits(s string, most int) bool { return len(s) <= most && strings.IndexByte(s, 0) < 0 }
+func fits(s string, most int) bool {
+	return len(s) <= most && strings.IndexByte(s, 0) < 0 && utf8.ValidString(s)
+}
 
 // word returns a string or a number as text; ok is false for any other value that
 // is present.

@@ -54,8 +54,12 @@ func TestDatabasesOfAgentsAreImportedWhole(t *testing.T) {
 
 // A row that cannot be read, or is not JSON, loses no other.
 func TestBrokenRowsLoseNoOthers(t *testing.T) {
+	broken := map[string]int{"goose.sql": 3, "crush.sql": 2}
 	for file, breaks := range map[string]string{
-		"goose.sql": `UPDATE messages SET content_json = '{"type":"text"}' WHERE id = 3;
+		"goose.sql": `INSERT INTO messages (message_id, session_id, role, content_json, created_timestamp)
+				SELECT x'fffe', session_id, x'fffe', '[{"type":"text","text":"bytes"}]', 1 FROM messages WHERE id = 5;
+			INSERT INTO sessions (id, working_dir) VALUES (x'fffe', '');
+			UPDATE messages SET content_json = '{"type":"text"}' WHERE id = 3;
 			UPDATE messages SET content_json = '[{"type":' WHERE id = 4;
 			UPDATE messages SET role = x'ff00', created_timestamp = 'soon' WHERE id = 5;`,
 		"crush.sql": `UPDATE messages SET parts = 'no' WHERE rowid = 3;
@@ -65,7 +69,7 @@ func TestBrokenRowsLoseNoOthers(t *testing.T) {
 		t.Setenv("TMPDIR", t.TempDir())
 		path := h.database("agent.db", false, agentSQL(t, file)+breaks)
 		report := h.importing(importer.Options{}, path)
-		h.same(2, report.Broken)
+		h.same(broken[file], report.Broken)
 		h.sayEverything(report.Conversations[0].Name, []string{question, thought, both, answer, again, remembered})
 	}
 }
