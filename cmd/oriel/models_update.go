@@ -32,6 +32,14 @@ func updatePrices(cmd *cobra.Command, file string) error {
 	if own := token.BuiltinSnapshot(); s.Date < own.Date {
 		return fmt.Errorf("--update: %s is of %s; the table of this program, of %s, is newer", file, s.Date, own.Date)
 	}
+	data, err := s.Encode()
+	if err != nil {
+		return &failure{fmt.Errorf("store newer prices: %w", err)}
+	}
+	if len(data) > settings.MaxFile {
+		return fmt.Errorf("--update: %s has %d models, in %d bytes, and a table has at most %d bytes: is it the right file?",
+			file, len(s.Models), len(data), settings.MaxFile)
+	}
 	before, err := modelTable("")
 	if err != nil {
 		return err
@@ -40,11 +48,7 @@ func updatePrices(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return fmt.Errorf("--update: %s: %w", file, err)
 	}
-	data, err := s.Encode()
-	if err == nil {
-		err = replaceFile(path, data)
-	}
-	if err != nil {
+	if err := replaceFile(path, data); err != nil {
 		return &failure{fmt.Errorf("store newer prices: %w", err)}
 	}
 	_, err = cmd.OutOrStdout().Write(drawChanges(before, after, s, path))

@@ -81,8 +81,12 @@ var dated = regexp.MustCompile(`^-(\d{8}|\d{6}|\d{4}|\d{4}-\d{2}-\d{2}|\d{2}-\d{
 // newest matches the end of a name that stands for the newest model of a line.
 var newest = regexp.MustCompile(`-(latest|preview)$`)
 
-// maxModels bounds the models of a file.
-const maxModels = 50_000
+// maxModels bounds the models of a file, maxName the bytes of a model's name: every beginning of
+// one is looked up.
+const (
+	maxModels = 50_000
+	maxName   = 256
+)
 
 // readLiteLLM returns what LiteLLM's file says of vendors' own models, ordered by name.
 func readLiteLLM(data []byte) ([]token.Figures, error) {
@@ -95,6 +99,9 @@ func readLiteLLM(data []byte) ([]token.Figures, error) {
 	}
 	found := map[string]token.Figures{}
 	for _, key := range slices.Sorted(maps.Keys(file)) {
+		if len(key) > maxName {
+			return nil, fmt.Errorf("%.40q...: a name of more than %d bytes", key, maxName)
+		}
 		var e litellmEntry
 		if json.Unmarshal(file[key], &e) != nil ||
 			!slices.Contains([]string{"chat", "responses", "completion"}, e.Mode) {

@@ -25,12 +25,7 @@ const (
 // Read reads the price file at path: a snapshot in Oriel's form, LiteLLM's file, or a wheel
 // of LiteLLM. LiteLLM's has no date: it gets the day on which the file was last written.
 func Read(file string) (token.Snapshot, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return token.Snapshot{}, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := os.Stat(file) // to open a pipe may wait for ever
 	switch {
 	case err != nil:
 		return token.Snapshot{}, err
@@ -39,6 +34,11 @@ func Read(file string) (token.Snapshot, error) {
 	case info.Size() > maxWheel:
 		return token.Snapshot{}, fmt.Errorf("%s: %d bytes: is it the right file?", file, info.Size())
 	}
+	f, err := os.Open(file)
+	if err != nil {
+		return token.Snapshot{}, err
+	}
+	defer f.Close()
 	name, data := "LiteLLM's "+filepath.Base(file), []byte(nil)
 	if head := make([]byte, 4); func() bool { _, err = f.ReadAt(head, 0); return string(head) == "PK\x03\x04" }() {
 		name, data, err = fromWheel(f, info.Size())

@@ -200,9 +200,9 @@ func (l *Loaded) bad(key string, err error) error {
 	return fmt.Errorf("%s: %w", from.Where, err)
 }
 
-// maxFile is the size limit of any file, maxSettings that of a settings file, in bytes.
+// MaxFile is the size limit of any file, maxSettings that of a settings file, in bytes.
 const (
-	maxFile     = 1 << 20
+	MaxFile     = 1 << 20
 	maxSettings = 64 << 10
 )
 
@@ -220,9 +220,9 @@ func readAll(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("%s: more than %d bytes: is it the right file?", path, maxFile)
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err == nil && len(data) > MaxFile {
+		err = fmt.Errorf("%s: more than %d bytes: is it the right file?", path, MaxFile)
 	}
 	return string(data), err
 }

@@ -254,7 +254,7 @@ func FuzzLoad(f *testing.F) {
 
 func TestLargeFilesAreRefused(t *testing.T) {
 	path := file(t, "")
-	for _, size := range []int64{maxSettings + 1, maxFile + 1} {
+	for _, size := range []int64{maxSettings + 1, MaxFile + 1} {
 		if err := os.Truncate(path, size); err != nil {
 			t.Fatal(err)
 		}
