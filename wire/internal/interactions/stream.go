@@ -24,6 +24,8 @@ type step struct {
 	args  []byte              // JSON
 	with  []protocol.Replaced // other members, as the last delta had them
 	fixed bool                // a user's or a client's, which is not of the reply
+	// thought reports that the step is one, whose parts are a summary.
+	thought bool
 }
 
 // part is an element of a content. Texts grow.
@@ -70,7 +72,7 @@ func (s *stream) start(r *protocol.Stream, index int64, v rawjson.Value) {
 	}
 	s.begun = true
 	t := v.Get("type")
-	s.steps = append(s.steps, &step{index: index, raw: slices.Clone(v.Raw()),
+	s.steps = append(s.steps, &step{index: index, raw: slices.Clone(v.Raw()), thought: t.EqualStr("thought"),
 		fixed: t.EqualStr("user_input") || t.EqualStr("function_result")})
 }
 
@@ -164,7 +166,7 @@ func (s *step) appendTo(dst []byte, r *protocol.Reply) []byte {
 	with := slices.Clone(s.with)
 	if s.parts != nil {
 		name := "content"
-		if bytes.Contains(s.raw, []byte(`"thought"`)) {
+		if s.thought {
 			name = "summary"
 		}
 		var list []byte
