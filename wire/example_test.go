@@ -35,8 +35,7 @@ func Example() {
 	// Output:
 	// {"model":"gpt-4o", "messages":[
 	//  {"role":"user","content":"Rain in Troms\u00f8?"},
-	//
-	// {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"weather","arguments":"{}"}}]},
+	//  {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"weather","arguments":"{}"}}]},
 	//  {"role":"tool","tool_call_id":"c1","content":"none"},
 	//  {"role":"assistant","content":"No."},
 	//  {"role":"user","content":"Thanks!"}], "n":1}
