@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	for _, wait := range waits {
 		*wait = time.Minute
 	}
+	briefWait = 5 * time.Second
 	testscript.Main(withoutSettings{m}, map[string]func(){"oriel": main, "child": childMain})
 }
 

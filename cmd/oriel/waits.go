@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/serve"
 )
 
@@ -23,10 +24,14 @@ var outputWait = 2 * time.Second
 // The times of a server that tests make shorter: the defaults.
 var reopenEvery, watchEvery, fillEvery, fillSettle time.Duration
 
+// briefWait is call.Waits.Brief: the default. Tests on a busy machine wait longer for the reply
+// that a request continues.
+var briefWait time.Duration
+
 // serverWaits returns the times of a server.
 func serverWaits() serve.Waits {
 	return serve.Waits{
 		Reply: replyTimeout, Health: healthWait, Output: outputWait, Reopen: reopenEvery, Settings: watchEvery,
-		Fill: fillEvery, Settle: fillSettle,
+		Fill: fillEvery, Settle: fillSettle, Calls: call.Waits{Brief: briefWait},
 	}
 }

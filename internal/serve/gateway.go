@@ -122,7 +122,7 @@ func (g *Gateway) openEngine(ctx context.Context, o *Options) error {
 		config.Learnt = sharedLearnt{postgres.Redact(url), g.history.documents}
 	}
 	g.openModel(ctx, o, &config)
-	g.Engine, err = oriel.Open(call.With(ctx, call.Inside{Stages: g.stages()}), config)
+	g.Engine, err = oriel.Open(call.With(ctx, call.Inside{Stages: g.stages(), Waits: o.Waits.Calls}), config)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package serve
 import (
 	"cmp"
 	"time"
+
+	"github.com/oriel-context/oriel/internal/call"
 )
 
 // Waits are the times of a server; those that are 0 have their defaults.
@@ -20,6 +22,8 @@ type Waits struct {
 	Settings time.Duration
 	// Fill and settle are those of recall.Fill.
 	Fill, Settle time.Duration
+	// Calls are those of calls.
+	Calls call.Waits
 }
 
 // orDefaults returns the waits with the defaults in place of zeros.
