@@ -75,9 +75,8 @@ func (e *engine) written() string {
 
 // answer is a body that comes in parts, with an error after the last.
 type answer struct {
-	parts  []string
-	err    error
-	closed chan struct{}
+	parts []string
+	err   error
 }
 
 func (a *answer) Read(p []byte) (int, error) {

@@ -173,7 +173,7 @@ func (c *socket) whole(f *frame, raw []byte) (body []byte, input []json.RawMessa
 		held, ok := c.held[f.Previous]
 		c.mu.Unlock()
 		if !ok {
-			return nil, nil, fmt.Errorf("Previous response with id '%s' not found.", f.Previous)
+			return nil, nil, refusal(fmt.Sprintf("Previous response with id '%s' not found.", f.Previous))
 		}
 		input = held
 	}
@@ -226,3 +226,8 @@ func (c *socket) send(ctx context.Context, stream string, event object) {
 	}
 	c.conn.Write(ctx, websocket.MessageText, bytes.TrimSpace(data))
 }
+
+// refusal is an error in the vendor's words.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
