@@ -266,7 +266,7 @@ func (b *tab) accessible(name string) {
 		}
 		b.scheme(dark)
 		for _, fault := range eval[[]string](b,
-			`Promise.all(document.getAnimations().map((a) => a.finished)).then(() => axe.run(document, { resultTypes: ['violations']`+only+` })).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.failureSummary).join(' | ')))`) {
+			`Promise.allSettled(document.getAnimations().map((a) => a.finished)).then(() => axe.run(document, { resultTypes: ['violations']`+only+` })).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.failureSummary).join(' | ')))`) {
 			b.Errorf("%s, dark %v: %s", name, dark, fault)
 		}
 	}
