@@ -122,9 +122,13 @@ func Fit(ctx context.Context, data []byte, o Options) ([]byte, *Plan, error) {
 
 // FitBody fits a body that was parsed already.
 func FitBody(ctx context.Context, b *wire.Body, o Options) ([]byte, *Plan, error) {
-	v, err := FitView(ctx, o.request(b), o)
+	r := o.request(b)
+	v, err := FitView(ctx, r, o)
 	if err != nil {
 		return nil, nil, err
+	}
+	if err := r.unbind(v, o.lookup(&b.Request, b.Format).Binds); err != nil {
+		return nil, nil, fmt.Errorf("fit: thinking behind the first change: %w", err)
 	}
 	out, err := b.Write(v.Shown)
 	if err != nil {

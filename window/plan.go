@@ -56,6 +56,8 @@ type Plan struct {
 	Summary  Summary     `json:"summary"`
 	// Undo is the plan's id if there is a store.
 	Undo string `json:"undo"`
+	// Thinking is the thinking that messages lost although they are sent; nil if none did.
+	Thinking *LostThinking `json:"thinking,omitempty"`
 	// Trajectory counts what was removed and truncated, for the plan of a
 	// trajectory (SPEC C4).
 	Trajectory *TrajectoryReport `json:"trajectory,omitempty"`
@@ -63,6 +65,15 @@ type Plan struct {
 	Grown *Growth `json:"grown,omitempty"`
 	// Warnings list settings that were not used as given, and why.
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// LostThinking is thinking that is not sent although its messages are: the provider accepts it
+// only if nothing before it has changed.
+type LostThinking struct {
+	// Messages and Blocks count what lost thinking, and what was lost.
+	Messages int `json:"messages"`
+	Blocks   int `json:"blocks"`
+	Tokens   int `json:"tokens"`
 }
 
 // NewPlan returns a plan that does nothing yet. Every plan is built by NewPlan, Judge,

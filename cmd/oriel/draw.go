@@ -37,6 +37,9 @@ func drawPlan(out io.Writer, p *window.Plan, s term.Style) error {
 		fmt.Fprintf(&b, "%*s + %s in message %d, %s tokens: %s\n", digits, "", s.Bold(in.Kind), in.Into,
 			term.Thousands(in.Tokens), s.Code("2", term.OneLine(in.Text, 72)))
 	}
+	if t := p.Thinking; t != nil {
+		fmt.Fprintf(&b, "%*s − %s\n", digits, "", lostThinking(t))
+	}
 	if t := p.Trajectory; t != nil {
 		fmt.Fprintf(&b, "%*s %s removed (%s in all), %s truncated\n", digits, "",
 			term.Plural(t.Removed, "interaction", "interactions"), term.Thousands(t.RemovedTotal),
@@ -57,6 +60,13 @@ func drawPlan(out io.Writer, p *window.Plan, s term.Style) error {
 		share, term.Thousands(p.Budget), p.Policy, p.Action)
 	_, err := out.Write(b.Bytes())
 	return err
+}
+
+// lostThinking says what thinking messages lost although they are sent.
+func lostThinking(t *window.LostThinking) string {
+	return fmt.Sprintf("%s of thinking, %s, not sent: the model accepts it only behind what it saw (%s)",
+		term.Plural(t.Blocks, "block", "blocks"), term.Plural(t.Tokens, "token", "tokens"),
+		term.Plural(t.Messages, "message", "messages"))
 }
 
 // verdictLook is how each verdict is drawn: an ANSI colour, and a sign that

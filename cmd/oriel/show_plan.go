@@ -187,6 +187,10 @@ func planDetails(b *bytes.Buffer, p *report.Plan, spans []report.Span, sc term.S
 			fmt.Fprintln(b, line)
 		}
 	}
+	if p.Thinking != nil {
+		b.WriteString("\n")
+		paragraph(b, sc, "− %s", lostThinking(p.Thinking))
+	}
 	for _, w := range p.Warnings {
 		fmt.Fprintf(b, "! %s\n", term.OneLine(w, 400))
 	}

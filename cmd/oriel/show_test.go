@@ -147,3 +147,20 @@ func inserted(tokens ...int) (all []report.Insertion) {
 	}
 	return all
 }
+
+// A plan that took thinking out of messages that are sent says so, in both listings.
+func TestPlansShowLostThinking(t *testing.T) {
+	p := window.NewPlan("ladder", "claude-fable-5-2", 1000, 500)
+	p.Thinking = &window.LostThinking{Messages: 2, Blocks: 3, Tokens: 1234}
+	want := "3 blocks of thinking, 1,234 tokens, not sent: the model accepts it only behind what it saw (2 messages)"
+	var drawn, detail bytes.Buffer
+	if err := drawPlan(&drawn, p, plainScreen(0).Style); err != nil {
+		t.Fatal(err)
+	}
+	planDetails(&detail, &report.Plan{Plan: *p}, nil, plainScreen(0), false)
+	for name, got := range map[string]string{"fit": drawn.String(), "show --plan": detail.String()} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

@@ -58,6 +58,9 @@ type PlanDetail struct {
 	// them.
 	Spans   []Span         `json:"spans,omitzero"`
 	Summary window.Summary `json:"summary"`
+	// Thinking is the thinking that messages lost although they are sent, because the provider
+	// accepts it only if nothing before it has changed.
+	Thinking *window.LostThinking `json:"thinking,omitempty"`
 	// Grown is why the budget exceeds that of the profile; nil if it does not.
 	Grown *window.Growth `json:"grown,omitempty"`
 }
@@ -76,7 +79,7 @@ func (p *Plan) Row(holds []timeline.Hold) PlanRow {
 // Detail returns a plan with its reasons; spans are its spans, or nil.
 func (p *Plan) Detail(holds []timeline.Hold, spans []Span) PlanDetail {
 	return PlanDetail{PlanRow: p.Row(holds), Blocks: p.Blocks, Inserted: p.Inserted, Spans: spans, Summary: p.Summary,
-		Grown: p.Grown}
+		Thinking: p.Thinking, Grown: p.Grown}
 }
 
 // held reports whether a plan is undone: what it took out is held in view.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/window"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -46,6 +47,23 @@ func (e *draft) rebind() {
 		}
 	}
 	e.unbind(first)
+}
+
+// lostThinking returns the thinking that messages lost although they are sent; nil if none did.
+func (e *draft) lostThinking() *window.LostThinking {
+	if !e.Body.Format.Protocol().BindsThinking() {
+		return nil
+	}
+	var lost window.LostThinking
+	for _, p := range e.pieces {
+		if p.Raw != nil {
+			lost.Add(e.counter, &e.Body.Messages[p.Index], e.message(p))
+		}
+	}
+	if lost.Blocks == 0 {
+		return nil
+	}
+	return &lost
 }
 
 // sameBytes reports whether two slices share their memory.

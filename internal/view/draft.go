@@ -434,6 +434,7 @@ func (e *draft) finish(total int) *plan.Plan {
 	}
 	plan.TokensBefore, plan.TokensAfter = e.request.before.Total, total
 	plan.Blocks = e.weighed(plan.Blocks)
+	plan.Thinking = e.lostThinking()
 	c.Plan = plan
 	c.Fold = foldOf(e.before, c)
 	return c
