@@ -76,6 +76,20 @@ func (b *Body) AskCache(data []byte) []byte {
 	return data
 }
 
+// AskDrop returns data, a request made from b, with a field that has the provider drop thinking
+// that lost its place, and the beta feature that the field needs. It returns data itself and ""
+// if its protocol has no such field, or data has it.
+func (b *Body) AskDrop(data []byte) (out []byte, beta string) {
+	p := b.Format.Protocol()
+	if p.AskDrop == nil {
+		return data, ""
+	}
+	if out = p.AskDrop(data); len(out) == len(data) {
+		return data, ""
+	}
+	return out, p.DropBeta
+}
+
 // Steady returns data, a request made from b, without what changes with every call although
 // nothing was said, such as Claude Code's billing line, behind which a plain prefix cache
 // finds nothing. The length stays the same. Without such a part it returns data itself.

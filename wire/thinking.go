@@ -2,6 +2,7 @@ package wire
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
@@ -77,6 +78,17 @@ func removeJoined(e *protocol.Edit, raw []byte, leaves func(*chat.Part) bool) ([
 	}
 	e.SetTexts(stay)
 	return e.Apply(), nil
+}
+
+// RefusesDrop reports whether a provider refused a request because it does not know the field
+// that [Body.AskDrop] adds, or the beta feature.
+func RefusesDrop(status int, body []byte) bool {
+	if status != 400 && status != 422 {
+		return false
+	}
+	return slices.ContainsFunc(readAnswer(body).messages, func(m string) bool {
+		return strings.Contains(m, "block_binding") || strings.Contains(m, "thinking-binding-controls")
+	})
 }
 
 // IsUnbound reports whether a provider refused a request because something before a

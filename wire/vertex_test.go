@@ -54,6 +54,30 @@ func TestClaudeOnVertexIsReadFromThePath(t *testing.T) {
 	}
 }
 
+// The field that has thinking dropped is put where the vendor reads it, into requests that may
+// have it.
+func TestThinkingIsToBeDroppedWhereThatCanBeAsked(t *testing.T) {
+	const field = `"block_binding":{"prefix_mismatch_behavior":"drop_block"}`
+	for body, want := range map[string]string{
+		`{"model":"m","messages":[]}`:                                        `{"thinking":{"type":"adaptive",` + field + `},"model":"m","messages":[]}`,
+		`{"messages":[],"thinking":{"type":"adaptive"}}`:                     `{"messages":[],"thinking":{` + field + `,"type":"adaptive"}}`,
+		`{"messages":[],"thinking":{"type":"adaptive","block_binding":{}}}`:  "",
+		`{"messages":[],"thinking":{"type":"enabled","budget_tokens":1024}}`: "",
+		`{"messages":[],"thinking":{"type":"disabled"}}`:                     "",
+		`{"messages":[],"thinking":{}}`:                                      "",
+		`{"anthropic_version":"vertex-2023-10-16","messages":[]}`:            "",
+	} {
+		b, err := wire.Read([]byte(body), wire.Anthropic, wire.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, beta := b.AskDrop([]byte(body))
+		if want == "" && (string(got) != body || beta != "") || want != "" && (string(got) != want || beta == "") {
+			t.Errorf("%s: %s, %q", body, got, beta)
+		}
+	}
+}
+
 // A cloud is not asked to cache a prompt by a field that only Anthropic's own server has.
 func TestCloudsAreNotAskedToCache(t *testing.T) {
 	for body, asks := range map[string]bool{

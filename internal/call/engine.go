@@ -97,6 +97,8 @@ type Engine struct {
 
 	reads limit.Work  // what calls wait for of the store
 	stuck atomic.Bool // the store did not answer the last time
+	// keepsBinding is set when the provider has refused the field of wire.Body.AskDrop.
+	keepsBinding atomic.Bool
 	// probing is set while somebody asks a stuck store. ending ends with the calls.
 	probing atomic.Bool
 	ending  context.Context

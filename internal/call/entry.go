@@ -70,6 +70,8 @@ type entry struct {
 	Managed string `json:"managed,omitempty"`
 	// Marked reports that the view asked for the provider's cache.
 	Marked bool `json:"marked,omitempty"`
+	// Drops reports that the view asked the provider to drop thinking that lost its place.
+	Drops bool `json:"drops,omitempty"`
 }
 
 func (c *Call) entry(reply *wire.Reply, err error) *entry {
@@ -81,6 +83,7 @@ func (c *Call) entry(reply *wire.Reply, err error) *entry {
 		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total,
 		Managed: c.body.Managed, Marked: c.tuning.o.MarkCache && c.shown != nil,
 	}
+	e.Drops = c.Beta() != ""
 	e.Repeats = c.engine.lines.repeats(c, reply.Usage.HasUsage)
 	if s := c.shown; s != nil {
 		e.Profile, e.Wish, e.Hard = c.tuning.profile(c.request), s.Room.Wish, s.Room.Hard

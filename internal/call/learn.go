@@ -36,6 +36,16 @@ func (c *Call) unbind() []byte {
 	return c.shown.Body
 }
 
+// withoutDrop returns the request without the field that its provider does not know. Later calls
+// do not ask for it.
+func (c *Call) withoutDrop() []byte {
+	c.engine.keepsBinding.Store(true)
+	if err := c.showAgain(); err != nil || c.Beta() != "" {
+		return nil
+	}
+	return c.shown.Body
+}
+
 // giveUp forgets the cuts that were made for a provider that refused them, too: they are
 // smaller than the next call needs.
 func (c *Call) giveUp() {

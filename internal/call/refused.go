@@ -23,6 +23,9 @@ func (c *Call) Refused(status int, body []byte) []byte {
 		}
 		return c.unbind()
 	}
+	if c.Beta() != "" && wire.RefusesDrop(status, body) {
+		return c.withoutDrop()
+	}
 	o, ok := wire.ReadOverflow(status, body)
 	if c.shown == nil || !ok {
 		return nil

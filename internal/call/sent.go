@@ -70,7 +70,7 @@ func (e *entry) input(c *Stored) (*view.Input, error) {
 	body.Model = cmp.Or(body.Model, c.Model) // some protocols name it in the path
 	_, chain := thread.Chain(body.Messages)
 	in := &view.Input{
-		Body: body, Profile: e.Profile, MarkCache: e.Marked,
+		Body: body, Profile: e.Profile, MarkCache: e.Marked, AskDrop: e.Drops,
 		Thread: &thread.Thread{From: len(chain) - e.Messages, Head: e.Head, Before: make([]timeline.Hash, e.Before)},
 	}
 	if e.Hard > 0 {

@@ -20,6 +20,8 @@ type upstream struct {
 	*bench
 	mu  sync.Mutex
 	got []string
+	// heads are the headers of the requests.
+	heads []http.Header
 }
 
 // before puts a proxy before a provider that answers by the number of the request.
@@ -34,7 +36,7 @@ func before(t *testing.T, limits *token.Limits, answer func(n int, w http.Respon
 		}
 		body, _ := io.ReadAll(r.Body)
 		u.mu.Lock()
-		u.got = append(u.got, string(body))
+		u.got, u.heads = append(u.got, string(body)), append(u.heads, r.Header)
 		n := len(u.got)
 		u.mu.Unlock()
 		answer(n, w)

@@ -24,8 +24,8 @@ func (c *Call) input(t *thread.Thread) *view.Input {
 		ID: fmt.Sprintf("%s-%d", c.request.ID, len(c.fresh)), Body: c.body, Thread: t,
 		Profile: c.tuning.profile(c.request), Asked: c.request.Profile != "", Budget: budgetOf(c.request.Header),
 		Compacts: compacts(c.request.Header), Betas: betas(c.request.Header), PlainCache: c.tuning.o.PlainCache,
-		MarkCache: c.tuning.o.MarkCache,
-		Now:       c.began, Told: c.told,
+		MarkCache: c.tuning.o.MarkCache, AskDrop: !c.engine.keepsBinding.Load(),
+		Now: c.began, Told: c.told,
 		Most: c.most, Unbind: c.unbound, Project: c.recallProject,
 	}
 }
@@ -208,6 +208,14 @@ func betas(h http.Header) []string {
 		}
 	}
 	return out
+}
+
+// Beta returns the provider's beta feature that the body needs, or "".
+func (c *Call) Beta() string {
+	if c.unrecorded || c.shown == nil || !c.shown.Changed && !c.fellBack {
+		return ""
+	}
+	return c.shown.Beta
 }
 
 // Body returns the body to send, or nil for the client's own.

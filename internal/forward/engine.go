@@ -37,6 +37,9 @@ type Call interface {
 	Model() string
 	// Body returns the body to send upstream, or nil for the client's own.
 	Body() []byte
+	// Beta returns the beta feature that the body needs beside the client's own, or "". It is
+	// called after Body, and after Refused returned a body.
+	Beta() string
 	// Again reports whether Refused may return another body. If so, the client gets
 	// nothing of a stream until it is clear that it does not begin with an error.
 	Again() bool

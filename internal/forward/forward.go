@@ -86,8 +86,10 @@ type Exchange struct {
 	crew   limit.Crew
 	guard  *guard // nil if the engine does not have the call
 	passed string
-	action string // what this package did; the engine may have done more
-	reply  reply
+	// betaSet reports that the request names a beta feature that the client did not.
+	betaSet bool
+	action  string // what this package did; the engine may have done more
+	reply   reply
 }
 
 // Do sends out, which is the client's request as the provider gets it, with the body that the
@@ -100,6 +102,7 @@ func (f *Forwarder) Do(x *Exchange, out *http.Request,
 	if err := x.look(out); err != nil {
 		return nil, err
 	}
+	x.SetBeta(out.Header)
 	res, err := send(out, x, next)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,7 @@ func (e *engine) Unseen(_, _, reason string) {
 func (e *engine) Model() string              { return "m" }
 func (e *engine) Body() []byte               { return nil }
 func (e *engine) Again() bool                { return false }
+func (e *engine) Beta() string               { return "" }
 func (e *engine) Refused(int, []byte) []byte { return nil }
 func (e *engine) Ready() bool                { return true }
 func (e *engine) Response(int, http.Header)  { e.at("Response") }

@@ -234,6 +234,14 @@ func (g *guard) send() (body []byte) {
 	return body
 }
 
+// beta returns the beta feature that the body needs, or "".
+func (g *guard) beta() (beta string) {
+	if !g.left && !g.failed {
+		g.try("Beta", func() { beta = g.call.Beta() })
+	}
+	return beta
+}
+
 // again reports whether the engine may have another body for a refused call.
 func (g *guard) again() (again bool) {
 	if !g.left && !g.failed {

@@ -2,6 +2,7 @@ package forward
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,29 @@ func DropOwn(h http.Header) {
 			delete(h, k)
 		}
 	}
+}
+
+// betaHeader is where Anthropic's clients name the beta features that they use.
+const betaHeader = "Anthropic-Beta"
+
+// SetBeta has a header name the beta feature that the body needs beside those of the client.
+func (x *Exchange) SetBeta(h http.Header) {
+	beta := ""
+	if x.guard != nil {
+		beta = x.guard.beta()
+	}
+	if beta == "" && !x.betaSet {
+		return
+	}
+	features := slices.Clone(x.In.Header[betaHeader])
+	if x.betaSet = beta != ""; x.betaSet && !strings.Contains(strings.Join(features, ","), beta) {
+		features = []string{strings.Join(append(features, beta), ",")}
+	}
+	if len(features) == 0 {
+		delete(h, betaHeader)
+		return
+	}
+	h[betaHeader] = features
 }
 
 // answered gives the engine the answer's status and header, and the answer Oriel's own headers.

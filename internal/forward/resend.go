@@ -18,6 +18,8 @@ type resender interface {
 	Again() bool
 	// Refused returns another body for a refused one, or nil.
 	Refused(status int, body []byte) []byte
+	// SetBeta has a header name the beta feature that the body needs.
+	SetBeta(h http.Header)
 	// Go runs work in a goroutine, and then what it returns.
 	Go(work func() (then func()))
 }
@@ -38,6 +40,7 @@ func send(r *http.Request, c resender, next func(*http.Request) (*http.Response,
 		res.Body.Close()
 		r = r.Clone(r.Context()) // the last one may still be in use
 		replaceBody(r, body)
+		c.SetBeta(r.Header)
 		for name := range r.Header {
 			if strings.EqualFold(name, "Idempotency-Key") || strings.EqualFold(name, "X-Idempotency-Key") {
 				r.Header[name] = []string{"oriel-" + rand.Text()[:16]} // it is a different request

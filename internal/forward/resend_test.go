@@ -16,7 +16,8 @@ type less struct {
 	refused []int
 }
 
-func (l *less) Again() bool { return l.again }
+func (l *less) Again() bool         { return l.again }
+func (l *less) SetBeta(http.Header) {}
 
 func (l *less) Refused(status int, _ []byte) []byte {
 	l.refused = append(l.refused, status)

@@ -30,6 +30,7 @@ func (nothing) Unseen(string, string, string)               {}
 func (nothing) Body() []byte                                { return nil }
 func (nothing) Model() string                               { return "model-1" }
 func (nothing) Again() bool                                 { return false }
+func (nothing) Beta() string                                { return "" }
 func (nothing) Refused(int, []byte) []byte                  { return nil }
 func (nothing) Ready() bool                                 { return false }
 func (nothing) Response(int, http.Header)                   {}

@@ -27,6 +27,7 @@ func (s *sender) Begin(context.Context, *call.Request) proxy.Call { return s }
 func (s *sender) Body() []byte                                    { return []byte("sent") }
 func (s *sender) Model() string                                   { return "" }
 func (s *sender) Again() bool                                     { return true }
+func (s *sender) SetBeta(http.Header)                             {}
 func (s *sender) Refused(status int, body []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

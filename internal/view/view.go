@@ -130,6 +130,9 @@ type Input struct {
 	PlainCache bool
 	// MarkCache has the provider asked to cache the prompt if the client does not ask.
 	MarkCache bool
+	// AskDrop has the provider drop thinking that lost its place behind a cut, where it would
+	// refuse the request. Result.Beta is then to be sent, too.
+	AskDrop bool
 	// Pins are the depths of the messages that stay.
 	Pins []int
 	// Agree, if set, makes a decision that of all processes, unless one of them was
@@ -171,6 +174,8 @@ type Result struct {
 	// which Changed reports.
 	Body    []byte
 	Changed bool
+	// Beta is the provider's feature that the body needs; "" if it needs none but the client's.
+	Beta string
 	// Before and After are the tokens of the request and of the view; Local is
 	// After before calibration; see token.Breakdown.
 	Before, After, Local int

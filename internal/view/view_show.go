@@ -147,6 +147,9 @@ func (s *request) show(ctx context.Context, cut *plan.Plan) (r *Result, fresh *p
 	}
 	r.request, r.pieces = s, e.pieces
 	r.Body, total, err = s.write(e.pieces, total)
+	if r.Cut != nil && err == nil {
+		r.Body, r.Beta = s.askDrop(r.Body, r.Cut)
+	}
 	if r.Changed = s.changed(r.Body); !r.Changed && fresh == nil { // nothing of the cut is in this request
 		r.Action = "none"
 	}

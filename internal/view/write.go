@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/plan"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -34,6 +35,15 @@ func (s *request) steady(body []byte) []byte {
 		body = s.Body.AskCache(body)
 	}
 	return body
+}
+
+// askDrop returns a body that is sent by a cut with a request to drop thinking that lost its
+// place. What the view took out of it is not all: the client may change what it sends, too.
+func (s *request) askDrop(body []byte, cut *plan.Plan) (out []byte, beta string) {
+	if !s.AskDrop || cut == nil || !cut.ThinkingStripped {
+		return body, ""
+	}
+	return s.Body.AskDrop(body)
 }
 
 // changed reports whether a body differs from the original.

@@ -52,6 +52,8 @@ func Protocol() *protocol.Protocol {
 		MarksCache: true,
 		Steady:     steady,
 		AskCache:   askCache,
+		AskDrop:    askDrop,
+		DropBeta:   dropBeta,
 
 		Encode: encode,
 

@@ -118,6 +118,12 @@ type Protocol struct {
 	// AskCache returns a body with a field that asks the provider to cache the prompt, or body
 	// itself if it asks already; nil if providers cache without being asked.
 	AskCache func(body []byte) []byte
+	// AskDrop returns a body with a field that has the provider drop thinking that lost its
+	// place, where it would refuse the request, or body itself if that has a choice of its own.
+	// The request then needs DropBeta in the header Anthropic-Beta. Nil if providers have no such
+	// field.
+	AskDrop  func(body []byte) []byte
+	DropBeta string
 
 	// Requests that a program makes.
 
