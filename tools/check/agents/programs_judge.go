@@ -1,0 +1,123 @@
+package agents
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+
+	"github.com/oriel-context/oriel/internal/test/strict"
+)
+
+// judge fills in the results and says what is wrong.
+func (s *seat) judge(list continued) {
+	roots, others := map[string]bool{}, map[string]bool{}
+	for i := range s.calls {
+		c := &s.calls[i]
+		if c.sent == nil {
+			s.problem("call %d did not arrive (status %d, %s)", i+1, c.status, c.path)
+			continue
+		}
+		for _, p := range append(strict.SameThinking(c.came, c.sent), strict.KeptReasoning(c.came, c.sent)...) {
+			s.problem("call %d: %s", i+1, p)
+		}
+		if c.conversation == "" && c.kind != aside {
+			s.problem("call %d was not recorded (status %d, %s)", i+1, c.status, c.path)
+		}
+		switch n := tokens(c.sent); c.kind {
+		case summary:
+			if !bytes.Equal(c.came, c.sent) {
+				s.shortened++
+				s.problem("call %d asks for a summary of the conversation: %d tokens of %d were sent", i+1, n,
+					tokens(c.came))
+			}
+			continue
+		case asks:
+			if bytes.Contains(c.sent, []byte(needle)) {
+				s.recalled++
+			} else {
+				s.problem("call %d asks for the fact, which is not in the %d tokens that were sent", i+1, n)
+			}
+		}
+		s.largest = max(s.largest, tokens(c.sent))
+		switch root := list.root(c.conversation); c.kind {
+		case turn, asks:
+			roots[root] = true
+		case other:
+			others[root] = true
+			if bytes.Contains(c.sent, []byte(needle)) {
+				s.problem("call %d is of another session, and has the fact of this one", i+1)
+			}
+		}
+	}
+	for root := range others {
+		if roots[root] {
+			s.problem("another session was taken for this one, %s", root)
+		}
+	}
+	if len(others) == 0 {
+		s.problem("the program began no other session: …%s", s.output[max(0, len(s.output)-400):])
+	}
+	asked := 0
+	for _, c := range s.calls {
+		if c.kind == asks {
+			asked++
+		}
+	}
+	if s.sessions = len(roots); s.sessions != 1 {
+		s.problem("one session is %d, without calls of other kinds", s.sessions)
+	}
+	if s.largest > s.program.budget*21/20 {
+		s.problem("a body has %d tokens, with a budget of %d", s.largest, s.program.budget)
+	}
+	if s.model.step != s.program.parts {
+		s.problem("%d of %d parts were read: …%s", s.model.step, s.program.parts, s.output[max(0, len(s.output)-400):])
+	}
+	if asked != s.program.asked {
+		s.problem("the program asked for the fact %d times, not %d: …%s", asked, s.program.asked,
+			s.output[max(0, len(s.output)-400):])
+	}
+	if s.program.sockets && s.sockets == 0 {
+		s.problem("the program did not ask for a WebSocket: the run proves nothing about it")
+	}
+	if s.program.compacts && s.model.summaries == 0 {
+		s.problem("the program did not ask for a summary: the run proves nothing about it")
+	}
+}
+
+// continued maps the conversations to those that they continue, or to "".
+type continued map[string]string
+
+// root returns the first conversation of a chain.
+func (c continued) root(name string) string {
+	for range len(c) {
+		if c[name] == "" {
+			break
+		}
+		name = c[name]
+	}
+	return name
+}
+
+// conversations asks the program for its conversations, after it verified the history.
+func (s *seat) conversations() (continued, error) {
+	if out, err := exec.CommandContext(ctx, s.oriel, "verify", "--data", s.data()).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("oriel verify: %w: %s", err, out)
+	}
+	out, err := exec.CommandContext(ctx, s.oriel, "conversations", "--json", "--data", s.data()).Output()
+	if err != nil {
+		return nil, fmt.Errorf("oriel conversations: %w", err)
+	}
+	var list struct {
+		Conversations []struct{ ID, Continues string }
+	}
+	if err := json.Unmarshal(out, &list); err != nil {
+		return nil, fmt.Errorf("oriel conversations: %w", err)
+	}
+	chains := continued{}
+	for _, one := range list.Conversations {
+		chains[one.ID] = one.Continues
+	}
+	return chains, nil
+}
+
