@@ -32,3 +32,25 @@ func TestAPlanSaysWhatThinkingWasLost(t *testing.T) {
 		}
 	}
 }
+
+// What a model says between calls of tools, as text or as thinking, is what the agent said last.
+// Thinking that came back empty is not.
+func TestWhatIsSaidBetweenCallsIsSearchedFor(t *testing.T) {
+	const call = `{"type":"tool_use","id":"c1","name":"Read","input":{}}`
+	for content, want := range map[string]string{
+		`[{"type":"text","text":"The tide table next."},` + call + `]`:                                         "The tide table next.",
+		`[{"type":"thinking","thinking":"The tide table next.","signature":"c2ln"},` + call + `]`:              "The tide table next.",
+		`[` + call + `,{"type":"thinking","thinking":"Now the quay.","signature":"c2ln"},` + call + `]`:        "Now the quay.",
+		`[{"type":"thinking","thinking":"","signature":"c2ln"},` + call + `]`:                                  "",
+		`[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"text","text":"Done."},` + call + `]`: "Done.",
+		`[{"type":"thinking","thinking":"hm","signature":"c2ln"}]`:                                             "",
+	} {
+		m, err := wire.ReadMessage(wire.Anthropic, []byte(`{"role":"assistant","content":`+content+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := saidBy(&m); got != want {
+			t.Errorf("%s: %q, want %q", content, got, want)
+		}
+	}
+}

@@ -326,15 +326,26 @@ func (e *draft) latest() string {
 	return clip(prompt, 2000) + "\n" + clip(said, 1000)
 }
 
-// saidBy returns the texts of a message.
+// saidBy returns the texts of a message. Newer models of Anthropic give what they say between
+// calls of tools as thinking: of a message with calls and no texts, saidBy returns that.
 func saidBy(m *chat.Message) string {
-	var out []string
+	var texts, thoughts []string
+	calls := false
 	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Kind == chat.Text {
-			out = append(out, p.Text.String())
+		switch p := &m.Parts[i]; p.Kind {
+		case chat.Text:
+			texts = append(texts, p.Text.String())
+		case chat.Thinking:
+			thoughts = append(thoughts, p.Text.String())
+		case chat.Call:
+			calls = true
 		}
 	}
-	return strings.TrimSpace(strings.Join(out, "\n"))
+	said := strings.TrimSpace(strings.Join(texts, "\n"))
+	if said == "" && calls {
+		said = strings.TrimSpace(strings.Join(thoughts, "\n"))
+	}
+	return said
 }
 
 func clip(s string, n int) string {
