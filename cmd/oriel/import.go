@@ -45,7 +45,7 @@ below them. The form of a file is detected from its content:
   generic                        lines such as {"conversation":"c1","ref":"u17",
                                  "time":"2024-05-01T10:00:00Z","role":"user",
                                  "name":"Ann","text":"…"}; only text is needed
-  locomo, beam                   the data sets of these names
+  locomo, beam, tau-bench        the data sets of these names
 
 With --mine it looks where these agents keep their conversations, prints what it
 found, and imports it. Histories of aider and Crush are in the folders that they were used

@@ -117,3 +117,23 @@ func eachTurn(v rawjson.Value, depth int, visit func(rawjson.Value) error) error
 	}
 	return nil
 }
+
+// readTauBench reads results of tau-bench: each run is a conversation of Chat Completions
+// messages.
+func readTauBench(ctx context.Context, s *source, r io.Reader, to taker) error {
+	return eachElement(ctx, s, r, to, func(n int, d document) error {
+		name := s.label + "#" + strconv.Itoa(n)
+		for raw := range d.root.Get("traj").Elems() {
+			m, err := bodyMessage(d.raw(raw), OpenAI)
+			if err != nil {
+				to.broken(0, fmt.Sprintf("run %d: %v", n, err))
+				continue
+			}
+			m.Time = s.modified
+			if err := to.take(ctx, name, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

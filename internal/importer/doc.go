@@ -2,7 +2,7 @@
 Package importer imports recorded conversations into a timeline: files of coding agents
 (Claude Code, Codex, Gemini CLI, Qwen Code, opencode, Kilo Code, Cline, Copilot CLI, Continue,
 Pi, Goose, Crush, aider), exports of ChatGPT and Claude, request bodies of three protocols,
-generic lines, and the data sets LoCoMo and BEAM. It detects a file's format from its content.
+generic lines, and the data sets LoCoMo, BEAM and tau-bench. It detects a file's format from its content.
 
 # What it guarantees
 

@@ -55,6 +55,8 @@ const (
 	Locomo Format = "locomo"
 	// Beam is the chat.json of a BEAM chat.
 	Beam Format = "beam"
+	// TauBench is a file of results of tau-bench: a list of runs with their trajectories.
+	TauBench Format = "tau-bench"
 )
 
 // Formats returns all formats except Auto.
@@ -64,7 +66,7 @@ func Formats() []Format {
 	for _, f := range wire.Protocols() {
 		all = append(all, ofWire(f))
 	}
-	return append(all, Generic, Locomo, Beam)
+	return append(all, Generic, Locomo, Beam, TauBench)
 }
 
 func formatList() string {
@@ -150,6 +152,8 @@ func (f Format) reader() func(context.Context, *source, io.Reader, taker) error 
 		return readLocomo
 	case Beam:
 		return readBeam
+	case TauBench:
+		return readTauBench
 	}
 	return readBodies
 }
@@ -352,6 +356,8 @@ func formatOf(root rawjson.Value) Format {
 		return Locomo
 	case isRollout(root):
 		return Codex
+	case root.Get("traj").Kind() == rawjson.Array:
+		return TauBench
 	case root.Get("mapping").Kind() == rawjson.Object && (root.Has("current_node") || root.Has("title")):
 		return ChatGPT
 	case root.Get("chat_messages").Kind() == rawjson.Array:

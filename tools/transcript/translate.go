@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/oriel-context/oriel/internal/report/replay/recording"
 )
 
 // translate returns the session with other messages: each returns the messages
@@ -70,21 +72,32 @@ func (s *Session) Signed() (*Session, error) {
 		if m.Role != "assistant" || isString(m.Content) {
 			return [][]byte{raw}, nil
 		}
-		blocks, err := splitBlocks(m.Content)
+		blocks, err := recording.Blocks(m.Content)
 		if err != nil {
 			return nil, err
 		}
 		var list [][]byte
 		for _, b := range blocks {
-			if b.kind == "thinking" {
-				if b.raw, err = sign(b.raw); err != nil {
+			if b.Kind == "thinking" {
+				if b.Raw, err = sign(b.Raw); err != nil {
 					return nil, err
 				}
 			}
-			list = append(list, b.raw)
+			list = append(list, b.Raw)
 		}
 		return [][]byte{spoken("assistant", list)}, nil
 	})
+}
+
+// contentOf returns the blocks of a message.
+func contentOf(raw []byte) ([]recording.Block, error) {
+	var m struct {
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, err
+	}
+	return recording.Blocks(m.Content)
 }
 
 func sign(raw []byte) ([]byte, error) {
