@@ -45,7 +45,8 @@ of tools are shortened to their first and last lines, unless --full is given.
          as it was sent, how many messages left with it, and why; then what the newest
          plan, or the one that is named, holds back, and the digest that stands for it.
          oriel undo takes a plan back
---calls  the calls that were recorded, with their numbers
+--calls  the calls that were recorded, with their numbers; how much of each the provider read
+         from its cache, and how much more it could have read, with the reason why it did not
 --sent   the body that was sent at the newest call, or at the one that is named by its
          number or id, byte for byte except for credentials, which are not stored. On a
          terminal it is indented

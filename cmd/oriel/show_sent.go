@@ -12,6 +12,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/misses"
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/timeline"
@@ -44,6 +45,17 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 	if err != nil {
 		return err
 	}
+	models, err := modelTable(modelFile)
+	if err != nil {
+		return err
+	}
+	found, err := misses.NewReader(s).Calls(cmd.Context(), s.tenant, c, models)
+	if err != nil {
+		return &failure{err}
+	}
+	for i := range calls {
+		calls[i].SetMiss(found)
+	}
 	if o.last > 0 {
 		calls = calls[max(0, len(calls)-int(o.last)):]
 	}
@@ -55,11 +67,17 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 		return err
 	}
 	return term.Paged(cmd.OutOrStdout(), func(out io.Writer, sc term.Screen) error {
-		t := term.Table{Left: []bool{false, true, false, false, false, false, true, true, true}}
-		t.Row("call", "time", "last id", "came", "sent", "cost", "plan", "model", "")
+		t := term.Table{Left: []bool{false, true, false, false, false, false, false, true, false, true, true, true}}
+		t.Row("call", "time", "last id", "came", "sent", "cached", "unread", "why", "cost", "plan", "model", "")
 		for i := range calls {
 			k := &calls[i]
-			cost := ""
+			cost, cached, unread, reason := "", "", "", ""
+			if u := k.Usage; u != nil {
+				cached = term.Percent(u.CacheRead, u.Input+u.CacheRead+u.CacheWrite+u.Hour)
+			}
+			if k.Miss != nil {
+				unread, reason = term.Thousands(k.Miss.Tokens), string(k.Miss.Reason)
+			}
 			switch {
 			case k.Unpriced():
 				cost = "?"
@@ -67,12 +85,12 @@ func showCalls(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 				cost = term.Money(k.Cost)
 			}
 			t.Row(strconv.Itoa(k.Number), k.Time.Local().Format("2 Jan 15:04:05"), strconv.FormatInt(k.Last, 10),
-				term.Thousands(k.TokensBefore), term.Thousands(k.TokensAfter), cost, k.Plan,
+				term.Thousands(k.TokensBefore), term.Thousands(k.TokensAfter), cached, unread, reason, cost, k.Plan,
 				term.OneLine(shortModel(k.Model), 24),
 				term.OneLine(k.Error, 100))
 		}
 		if sc.Width > 0 {
-			t.Fit(sc.Width, leastError, 2, 6, 1) // id, model, time
+			t.Fit(sc.Width, leastError, 2, 9, 1, 3) // id, model, time, cached
 		}
 		var b bytes.Buffer
 		t.Draw(&b)

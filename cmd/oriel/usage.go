@@ -23,6 +23,7 @@ type usageFlags struct {
 	by, since   string
 	json, watch bool
 	quality     bool
+	cache       bool
 	table       *string
 	data        *history
 }
@@ -50,6 +51,7 @@ saved.`,
   oriel usage --by conversation --since today
   oriel usage --watch
   oriel usage --by month --json
+  oriel usage --cache --since 7d
   oriel usage --quality --since 7d`,
 		Args: noArguments,
 	}
@@ -59,11 +61,18 @@ saved.`,
 	f.BoolVar(&o.watch, "watch", false, "show it again whenever a call has ended, until Ctrl-C")
 	f.BoolVar(&o.quality, "quality", false,
 		"show how good the windows were instead: what left and was needed again, what was recalled and used, what is repeated or out of date")
+	f.BoolVar(&o.cache, "cache", false,
+		"show instead what was read from the provider's cache, what could have been, and why it was not")
 	f.BoolVar(&o.json, "json", false, "print one JSON object for each row")
 	o.table, o.data = addModelTable(cmd), addTenantHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if o.quality {
+		switch {
+		case o.quality && o.cache:
+			return fmt.Errorf("--quality and --cache are reports of their own: give one")
+		case o.quality:
 			return o.showQuality(cmd)
+		case o.cache:
+			return o.showCache(cmd)
 		}
 		return o.run(cmd)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/plan"
+	"github.com/oriel-context/oriel/internal/report/misses"
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/timeline"
@@ -61,6 +62,11 @@ type Call struct {
 	Priced bool `json:"priced"`
 	// Usage is what the provider reported.
 	Usage *event.Usage `json:"usage,omitempty"`
+	// Could is how much of the prompt the provider could have read from its cache, with what it
+	// read; 0 if it reported no usage.
+	Could int `json:"could"`
+	// Miss is why it did not read that; absent if it did.
+	Miss *misses.Miss `json:"miss,omitempty"`
 
 	billed bool // something was used, as far as is known
 	record timeline.Record
@@ -83,6 +89,14 @@ func (c *Call) SetPrice(priced []usage.Priced) {
 	if i >= 0 {
 		p := &priced[i].Price
 		c.Cost, c.Without, c.Priced, c.billed = usage.Dollars(p.Cost), usage.Dollars(p.Without), p.Known, p.Billed
+	}
+}
+
+// SetMiss sets what the provider could have read from its cache; found are the calls of its
+// conversation in the order in which they began.
+func (c *Call) SetMiss(found []misses.Call) {
+	if i := c.Number - 1; i < len(found) && found[i].ID == c.ID {
+		c.Could, c.Miss = found[i].Could, found[i].Miss
 	}
 }
 
