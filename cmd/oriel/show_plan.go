@@ -23,7 +23,7 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 	}
 	if len(plans) == 0 && o.plan == newest {
 		if o.json {
-			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "plans": []report.PlanDetail{}})
+			return printJSON(cmd.OutOrStdout(), map[string]any{"conversation": c.Name, "plans": []report.Plan{}})
 		}
 		_, err := io.WriteString(cmd.OutOrStdout(), "no plans: nothing has left the view\n")
 		return err
@@ -53,7 +53,7 @@ func showPlans(cmd *cobra.Command, s tenantStore, c *timeline.Conversation, o *s
 		if err != nil {
 			return &failure{err}
 		}
-		details := make([]report.PlanDetail, len(rows))
+		details := make([]report.Plan, len(rows))
 		for k := range rows {
 			if details[k] = rows[k].Detail(holds, nil); rows[k].ID == plans[i].ID {
 				details[k].Spans = spans
@@ -83,7 +83,7 @@ func planRows(b *bytes.Buffer, plans []report.Plan, sc term.Screen) {
 	for i := range plans {
 		p := &plans[i]
 		left := ""
-		if n := p.Left.Len(); n > 0 {
+		if n := p.LeftCount; n > 0 {
 			left = fmt.Sprintf("%d (%s)", n, term.Roughly(p.LeftTokens))
 		}
 		t.Row(p.ID, p.Time.Local().Format("2 Jan 15:04"), term.Thousands(p.TokensBefore), term.Thousands(p.TokensAfter),
@@ -97,7 +97,7 @@ func planRows(b *bytes.Buffer, plans []report.Plan, sc term.Screen) {
 
 // whyOf describes what a plan did, and whether that was undone.
 func whyOf(p *report.Plan) string {
-	if p.Undone {
+	if p.Held {
 		return "undone: " + p.Why
 	}
 	return p.Why
@@ -206,18 +206,18 @@ func wayBack(conversation string, plans []report.Plan) string {
 	asked := &plans[len(plans)-1]
 	for i := len(plans) - 1; i >= 0; i-- {
 		p := &plans[i]
-		n := p.Left.Len()
+		n := p.LeftCount
 		switch {
 		case n == 0:
-		case p.Undone && p == asked:
+		case p.Held && p == asked:
 			return fmt.Sprintf("oriel release %s lets them leave again", conversation)
-		case p.Undone:
+		case p.Held:
 		case p == asked:
 			return fmt.Sprintf("oriel undo %s %s brings back %s that left with it", conversation, p.ID,
-				term.Plural(int(n), "message", "messages"))
+				term.Plural(n, "message", "messages"))
 		default:
 			return fmt.Sprintf("nothing left with %s; oriel undo %s %s brings back %s that left with %s", asked.ID,
-				conversation, p.ID, term.Plural(int(n), "message", "messages"), p.ID)
+				conversation, p.ID, term.Plural(n, "message", "messages"), p.ID)
 		}
 	}
 	return fmt.Sprintf("nothing left with %s", asked.ID)

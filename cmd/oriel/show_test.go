@@ -130,10 +130,10 @@ func TestAPlanInWordsAddsUp(t *testing.T) {
 		"; another 17 tokens are not sent: thinking, the client's own notes, or rounding"
 	for want, p := range map[string]report.Plan{
 		"":                              {},
-		rest:                            {AddedTokens: -17},
-		put:                             {AddedTokens: 120, Inserted: inserted(100, 20)},
-		put + rest:                      {AddedTokens: 103, Inserted: inserted(100, 20)},
-		put + "; rounding adds 1 token": {AddedTokens: 121, Inserted: inserted(100, 20)},
+		rest:                            {PlanRow: report.PlanRow{AddedTokens: -17}},
+		put:                             {PlanRow: report.PlanRow{AddedTokens: 120}, Inserted: inserted(100, 20)},
+		put + rest:                      {PlanRow: report.PlanRow{AddedTokens: 103}, Inserted: inserted(100, 20)},
+		put + "; rounding adds 1 token": {PlanRow: report.PlanRow{AddedTokens: 121}, Inserted: inserted(100, 20)},
 	} {
 		if got := besides(&p); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -157,7 +157,7 @@ func TestPlansShowLostThinking(t *testing.T) {
 	if err := drawPlan(&drawn, p, plainScreen(0).Style); err != nil {
 		t.Fatal(err)
 	}
-	planDetails(&detail, &report.Plan{Plan: *p}, nil, plainScreen(0), false)
+	planDetails(&detail, &report.Plan{Thinking: p.Thinking}, nil, plainScreen(0), false)
 	for name, got := range map[string]string{"fit": drawn.String(), "show --plan": detail.String()} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s: %s", name, got)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/report/composition"
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/internal/settings"
@@ -42,7 +43,7 @@ var ownNames = map[reflect.Type]string{
 	reflect.TypeFor[composition.Total](): "TotalComposition", reflect.TypeFor[settings.Value](): "Setting",
 	reflect.TypeFor[conversations](): "ConversationCount", reflect.TypeFor[window.Plan](): "FitPlan",
 	reflect.TypeFor[window.Block](): "FitBlock", reflect.TypeFor[window.Insertion](): "FitInsertion",
-	reflect.TypeFor[oriel.Cache](): "CacheRules",
+	reflect.TypeFor[oriel.Cache](): "CacheRules", reflect.TypeFor[report.Plan](): "PlanDetail",
 }
 
 func newSchemas(t *testing.T) *schemas {

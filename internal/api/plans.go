@@ -53,7 +53,7 @@ func (q *request) planList() (*list[report.PlanRow], error) {
 	return out, nil
 }
 
-func (q *request) plan() (*report.PlanDetail, error) {
+func (q *request) plan() (*report.Plan, error) {
 	ctx := q.Context()
 	c, err := q.find(ctx)
 	if err != nil {

@@ -46,9 +46,8 @@ type PlanRow struct {
 	Warnings []string `json:"warnings"`
 }
 
-// PlanDetail is a plan with its reasons. Its JSON form is that of the API and of oriel show
-// --plan.
-type PlanDetail struct {
+// Plan is a plan with its reasons. Its JSON form is that of the API and of oriel show --plan.
+type Plan struct {
 	PlanRow
 	// Blocks are the messages that are not sent as they came.
 	Blocks []Block `json:"blocks"`
@@ -63,23 +62,27 @@ type PlanDetail struct {
 	Thinking *window.LostThinking `json:"thinking,omitempty"`
 	// Grown is why the budget exceeds that of the profile; nil if it does not.
 	Grown *window.Growth `json:"grown,omitempty"`
+
+	// LongID is the plan's in every conversation, which logs and headers have.
+	LongID string `json:"-"`
+	// LeftCount is how many messages Left has.
+	LeftCount int `json:"-"`
+	audience  string
 }
 
 // Row returns a plan as a list shows it. holds are those of the conversation.
 func (p *Plan) Row(holds []timeline.Hold) PlanRow {
-	return PlanRow{
-		ID: p.ID, Time: p.Time, Policy: p.Policy, Mode: p.Mode, Model: p.Model, Budget: p.Budget, Low: p.Low,
-		TokensBefore: p.TokensBefore, TokensAfter: p.TokensAfter, Action: p.Action, Why: p.Why,
-		Left: p.Left.String(), LeftTokens: p.LeftTokens, Back: p.Back.String(),
-		Hidden: p.Hidden, HiddenTokens: p.HiddenTokens, AddedTokens: p.AddedTokens,
-		Held: p.held(holds), Warnings: append([]string{}, p.Warnings...),
-	}
+	row := p.PlanRow
+	row.Held = p.held(holds)
+	return row
 }
 
-// Detail returns a plan with its reasons; spans are its spans, or nil.
-func (p *Plan) Detail(holds []timeline.Hold, spans []Span) PlanDetail {
-	return PlanDetail{PlanRow: p.Row(holds), Blocks: p.Blocks, Inserted: p.Inserted, Spans: spans, Summary: p.Summary,
-		Thinking: p.Thinking, Grown: p.Grown}
+// Detail returns a plan for people. holds are those of the conversation, spans those of the
+// plan, or nil.
+func (p *Plan) Detail(holds []timeline.Hold, spans []Span) Plan {
+	out := *p
+	out.Held, out.Spans = p.held(holds), spans
+	return out
 }
 
 // held reports whether a plan is undone: what it took out is held in view.

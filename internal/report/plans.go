@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/plan"
@@ -15,39 +14,7 @@ import (
 	"github.com/oriel-context/oriel/window"
 )
 
-// Plan is a plan with what it changed. Row and Detail return its JSON forms.
-type Plan struct {
-	window.Plan
-	// ID is the plan's number in the conversation, as people write it: "p3". LongID is the
-	// plan's in every conversation, which logs and headers have.
-	ID, LongID string
-	Time       time.Time
-	// Blocks are the messages that are not sent as they came.
-	Blocks []Block
-	// Inserted are the texts that Oriel put into messages.
-	Inserted []Insertion
-	// Why says in words what the plan did, and what made it necessary.
-	Why string
-	// Left are the messages that this plan took out of view or shortened and the one
-	// before it did not, LeftTokens what the window lost of them, Back those that it brought
-	// back, by id.
-	Left       timeline.Ranges
-	LeftTokens int
-	Back       timeline.Ranges
-	// Hidden are all messages that are not sent as they came, HiddenTokens what the window
-	// lost of them, AddedTokens what it has for that: TokensBefore − TokensAfter is
-	// HiddenTokens − AddedTokens. What is added are the inserted texts, less what left of
-	// no message of the history, such as thinking and notes of the client.
-	Hidden       int
-	HiddenTokens int
-	AddedTokens  int
-	// Undone reports that what it took out is held in view, until the hold is released.
-	Undone bool
-
-	audience string
-}
-
-// Block is what became of a message. Its JSON form is that of PlanDetail.
+// Block is what became of a message. Its JSON form is that of Plan.
 type Block struct {
 	ID   int64     `json:"id"`
 	Role chat.Role `json:"role"`
@@ -100,12 +67,11 @@ func Plans(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 		if !here {
 			continue
 		}
-		p := Plan{ID: stored[i].Name(), LongID: stored[i].ID, Time: stored[i].Time.UTC()}
+		p := Plan{PlanRow: PlanRow{ID: stored[i].Name(), Time: stored[i].Time.UTC()}, LongID: stored[i].ID}
 		if err := p.read(stored[i].Data); err != nil {
 			return nil, fmt.Errorf("%w: plan %s of %q: %w", timeline.ErrDamaged, stored[i].Name(), c.Name, err)
 		}
-		p.Undo = p.ID
-		p.Undone = p.held(holds)
+		p.Held = p.held(holds)
 		p.compare(plans)
 		plans = append(plans, p)
 	}
@@ -113,18 +79,23 @@ func Plans(ctx context.Context, s timeline.Store, tenant string, c *timeline.Con
 }
 
 func (p *Plan) read(data []byte) error {
+	var stored window.Plan
 	var view struct {
 		View struct{ For string }
 	}
-	if err := json.Unmarshal(data, &p.Plan); err != nil {
+	if err := json.Unmarshal(data, &stored); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(data, &view); err != nil {
 		return err
 	}
+	p.Policy, p.Mode, p.Model, p.Action = stored.Policy, stored.Mode, stored.Model, stored.Action
+	p.Budget, p.Low, p.TokensBefore, p.TokensAfter = stored.Budget, stored.Low, stored.TokensBefore, stored.TokensAfter
+	p.Warnings = append([]string{}, stored.Warnings...)
+	p.Summary, p.Thinking, p.Grown = stored.Summary, stored.Thinking, stored.Grown
 	p.audience = view.View.For
 	p.Blocks = []Block{}
-	for _, b := range p.Plan.Blocks {
+	for _, b := range stored.Blocks {
 		if b.Verdict != window.Keep {
 			if b.Lost == 0 { // of an earlier version
 				b.Lost = b.Tokens
@@ -137,7 +108,7 @@ func (p *Plan) read(data []byte) error {
 	p.AddedTokens = p.HiddenTokens - (p.TokensBefore - p.TokensAfter)
 	slices.SortStableFunc(p.Blocks, func(a, b Block) int { return int(a.ID - b.ID) })
 	p.Inserted = []Insertion{}
-	for _, in := range p.Plan.Inserted {
+	for _, in := range stored.Inserted {
 		p.Inserted = append(p.Inserted, newInsertion(in))
 	}
 	return nil
@@ -177,7 +148,7 @@ func (p *Plan) compare(before []Plan) {
 			back = append(back, id)
 		}
 	}
-	p.Left, p.Back = timeline.RangesOf(left), timeline.RangesOf(back)
+	p.Left, p.Back, p.LeftCount = timeline.RangesOf(left).String(), timeline.RangesOf(back).String(), len(left)
 	recalled := 0
 	for _, in := range p.Inserted {
 		if in.Kind == "recall" && !old[in.Text] {

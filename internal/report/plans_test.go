@@ -53,8 +53,8 @@ func TestPlansSayWhatTheyChanged(t *testing.T) {
 	}
 	var got []string
 	for _, p := range plans {
-		got = append(got, fmt.Sprintf("%s: %s; left %s (%d), back %s, hidden %d (%d)", p.ID, p.Why, p.Left.String(),
-			p.LeftTokens, p.Back.String(), p.Hidden, p.HiddenTokens))
+		got = append(got, fmt.Sprintf("%s: %s; left %s (%d), back %s, hidden %d (%d)", p.ID, p.Why, p.Left,
+			p.LeftTokens, p.Back, p.Hidden, p.HiddenTokens))
 		if !p.Time.Equal(noon) {
 			t.Errorf("%s was made at %v", p.ID, p.Time)
 		}
