@@ -89,6 +89,7 @@ var layers = []string{
 	"internal/api",
 	"internal/serve",
 	"internal/test/strict",
+	"internal/test/eventstream",
 	"internal/test/fakemodel",
 	"internal/test/freeport",
 	"internal/test/pgtest",

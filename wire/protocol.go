@@ -100,14 +100,29 @@ func listNames() string {
 	return strings.Join(out, ", ")
 }
 
-// IsStream reports whether an answer of a media type is a streamed reply of some protocol, and
-// whether each of its lines is an event.
-func IsStream(mediaType string) (byLine, ok bool) {
-	byLine = mediaType != protocol.EventStream
-	return byLine, slices.ContainsFunc(protocols, func(p *Protocol) bool {
-		return p.IsProtocol() &&
-			p.StreamType == mediaType
-	})
+// Framing is how a streamed reply is divided into events.
+type Framing uint8
+
+const (
+	// Events are server-sent events: an empty line ends one.
+	Events Framing = iota
+	// Lines are events of a line each.
+	Lines
+	// Frames are those of Amazon's event stream.
+	Frames
+)
+
+// FramingOf returns how a streamed reply of a media type is divided, and whether the type is that
+// of a streamed reply of some protocol.
+func FramingOf(mediaType string) (f Framing, ok bool) {
+	switch mediaType {
+	case protocol.EventStream:
+	case protocol.Frames:
+		f = Frames
+	default:
+		f = Lines
+	}
+	return f, slices.ContainsFunc(protocols, func(p *Protocol) bool { return p.IsStream(mediaType) })
 }
 
 // IsOpening reports whether an event with a name may come before an error in a stream that is

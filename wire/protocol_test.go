@@ -12,7 +12,7 @@ var mayBeEmpty = map[string]bool{
 	"IsCount": true, "System": true, "Signs": true, "FromText": true, "LacksList": true, "Held": true, "Rules": true,
 	"Before": true, "FromPath": true, "AsResult": true, "ListsEvents": true, "TooLongCodes": true, "MarksCache": true,
 	"Sockets": true, "Steady": true, "AskCache": true, "Opening": true, "NamesReplies": true, "Unbound": true,
-	"AskDrop": true, "DropBeta": true, "Streams": true, "Joint": true, "Window": true,
+	"AskDrop": true, "DropBeta": true, "Streams": true, "Joint": true, "Window": true, "Framed": true, "Accepts": true,
 }
 
 // holes returns the parts that a protocol lacks.

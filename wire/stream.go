@@ -26,12 +26,15 @@ type StreamReader struct {
 	// Take, if set, is called before about n more bytes are held. If it returns false,
 	// nothing more is kept, as beyond Limit. A negative n returns bytes.
 	Take func(n int) bool
+	// Framing is how the stream is divided: NewStreamReader sets what is usual for the protocol.
+	// It must not change once something is written.
+	Framing Framing
 
 	format   Format
 	stream   protocol.Stream
 	result   protocol.Reply // of the last call of Reply
 	assembly protocol.Assembly
-	byLine   bool // each line is an event
+	frame    frameState
 	lost     bool // an event could not be read
 
 	doc     rawjson.Doc
@@ -53,7 +56,8 @@ func NewStreamReader(f Format) *StreamReader {
 		f = Chat
 	}
 	p := f.Protocol()
-	return &StreamReader{format: f, assembly: p.NewStream(), byLine: p.StreamType != protocol.EventStream}
+	framing, _ := FramingOf(p.StreamType)
+	return &StreamReader{format: f, assembly: p.NewStream(), Framing: framing}
 }
 
 // Reply returns the reply as received so far. It is meant for the end of the stream and
@@ -74,6 +78,10 @@ func (r *StreamReader) Reply() *Reply {
 
 // Write processes the next bytes of the stream, split anywhere.
 func (r *StreamReader) Write(p []byte) (int, error) {
+	if r.Framing == Frames {
+		r.writeFrames(p)
+		return len(p), nil
+	}
 	pos, lf, cr := 0, -1, -1
 	if r.afterCR && len(p) > 0 {
 		r.afterCR = false
@@ -194,7 +202,7 @@ func (r *StreamReader) endLine(piece []byte) {
 		r.endEvent()
 		return
 	}
-	if r.byLine {
+	if r.Framing == Lines {
 		r.addData(line)
 		r.endEvent()
 		return
@@ -258,11 +266,11 @@ func (r *StreamReader) endEvent() {
 
 // readUnfinished reads a last event that lacks its line ends if its JSON is complete.
 func (r *StreamReader) readUnfinished() {
-	if r.cut || r.early {
+	if r.cut || r.early || r.Framing == Frames {
 		return
 	}
 	data, event := r.data, r.event
-	if r.byLine {
+	if r.Framing == Lines {
 		data = r.trimMark(r.line)
 	} else if name, value := cutLine(r.trimMark(r.line)); string(name) == "data" {
 		if r.hasData {

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/internal/test/eventstream"
 	"github.com/oriel-context/oriel/wire"
 )
 
@@ -20,12 +21,20 @@ func TestStreamedRepliesComeBack(t *testing.T) {
 		calls := rapid.SliceOfN(rapid.MapOf(rapid.String(), rapid.String()), 0, 3).Draw(t, "calls")
 		var sse []byte
 		f := rapid.SampledFrom(wire.Protocols()).Draw(t, "format")
+		reader := wire.NewStreamReader(f)
+		if f.Protocol().Framed && rapid.Bool().Draw(t, "framed") {
+			reader.Framing = wire.Frames
+		}
 		event := func(v any) {
 			raw, err := json.Marshal(v)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f.Protocol().StreamType != "text/event-stream" {
+			switch reader.Framing {
+			case wire.Frames:
+				sse = eventstream.AppendChunk(sse, raw)
+				return
+			case wire.Lines:
 				sse = append(append(sse, raw...), '\n')
 				return
 			}
@@ -143,7 +152,7 @@ func TestStreamedRepliesComeBack(t *testing.T) {
 			t.Fatalf("no stream of %v", f)
 		}
 
-		reply := readStream(f, sse)
+		reply := readAll(reader, sse)
 		if !reply.Complete || len(reply.Notes) > 0 {
 			t.Fatalf("%+v", reply)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,23 +14,36 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/oriel-context/oriel/internal/test/eventstream"
 	"github.com/oriel-context/oriel/internal/test/script"
 	"github.com/oriel-context/oriel/wire"
 )
 
 // streamCase is one case of testdata/streams: a line is the data of an event, which
 // gets its type as its name; "raw" writes bytes as they are, "sdk no" says that the
-// vendor's accumulator does not read this one as we do.
+// vendor's accumulator does not read this one as we do. Behind "framed" each line is a frame of
+// Amazon's event stream; "exception" and "failure" are frames with a name and a message.
 type streamCase struct {
-	name   string
-	format wire.Format
-	sdk    bool
-	sse    []byte
+	name    string
+	format  wire.Format
+	framing wire.Framing
+	sdk     bool
+	sse     []byte
 }
+
+// reader returns a reader for the stream.
+func (c *streamCase) reader() *wire.StreamReader {
+	r := wire.NewStreamReader(c.format)
+	r.Framing = c.framing
+	return r
+}
+
+// read reads the stream in pieces.
+func (c *streamCase) read(chunks ...[]byte) *wire.Reply { return readAll(c.reader(), chunks...) }
 
 func readStreamCase(t testing.TB, format wire.Format, in string) streamCase {
 	t.Helper()
-	c := streamCase{format: format, sdk: true}
+	c := streamCase{format: format, sdk: true, framing: wire.NewStreamReader(format).Framing}
 	for line := range strings.Lines(in) {
 		line = strings.TrimSuffix(line, "\n")
 		switch word, rest, _ := strings.Cut(line, " "); {
@@ -43,7 +57,19 @@ func readStreamCase(t testing.TB, format wire.Format, in string) streamCase {
 				t.Fatal(err)
 			}
 			c.sse = append(c.sse, s...)
-		case line != "" && format.Protocol().StreamType != "text/event-stream":
+		case word == "framed":
+			c.framing = wire.Frames
+		case word == "exception":
+			name, message, _ := strings.Cut(rest, " ")
+			c.sse = eventstream.AppendException(c.sse, name, message)
+		case word == "failure":
+			name, message, _ := strings.Cut(rest, " ")
+			c.sse = eventstream.AppendError(c.sse, name, message)
+		case line != "" && c.framing == wire.Frames && line[0] == '{':
+			c.sse = eventstream.AppendChunk(c.sse, []byte(line))
+		case line != "" && c.framing == wire.Frames:
+			c.sse = eventstream.Append(c.sse, word, []byte(rest))
+		case line != "" && c.framing == wire.Lines:
 			c.sse = append(c.sse, line+"\n"...)
 		case line != "":
 			var event struct{ Type string }
@@ -109,7 +135,8 @@ func showReply(t testing.TB, r *wire.Reply) string {
 func TestStreamScripts(t *testing.T) {
 	for _, f := range wire.Protocols() {
 		script.Run(t, filepath.Join("testdata", "streams", f.String()+".txt"), func(t *testing.T, in string) string {
-			return showReply(t, readStream(f, readStreamCase(t, f, in).sse))
+			c := readStreamCase(t, f, in)
+			return showReply(t, c.read(c.sse))
 		})
 	}
 }
@@ -138,8 +165,7 @@ func TestReplyScripts(t *testing.T) {
 	})
 }
 
-func readStream(f wire.Format, chunks ...[]byte) *wire.Reply {
-	r := wire.NewStreamReader(f)
+func readAll(r *wire.StreamReader, chunks ...[]byte) *wire.Reply {
 	for _, c := range chunks {
 		if n, err := r.Write(c); n != len(c) || err != nil {
 			panic("a stream reader failed its writer")
@@ -153,8 +179,8 @@ func readStream(f wire.Format, chunks ...[]byte) *wire.Reply {
 func TestAnyChunkingGivesTheSameReply(t *testing.T) {
 	cases := streamCases(t)
 	for _, c := range cases {
-		want := readStream(c.format, c.sse)
-		one := wire.NewStreamReader(c.format)
+		want := c.read(c.sse)
+		one := c.reader()
 		for i := range c.sse {
 			one.Write(c.sse[i : i+1])
 		}
@@ -165,18 +191,18 @@ func TestAnyChunkingGivesTheSameReply(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := rapid.SampledFrom(cases).Draw(t, "case")
 		sse := c.sse
-		if !bytes.Contains(sse, []byte("\r")) {
+		if c.framing != wire.Frames && !bytes.Contains(sse, []byte("\r")) {
 			ends := rapid.SampledFrom([]string{"\n", "\r\n", "\r"}).Draw(t, "line ends")
 			sse = bytes.ReplaceAll(sse, []byte("\n"), []byte(ends))
 		}
-		want := readStream(c.format, c.sse)
+		want := c.read(c.sse)
 		var chunks [][]byte
 		for rest := sse; len(rest) > 0; {
 			n := rapid.IntRange(1, min(len(rest), 300)).Draw(t, "chunk")
 			chunks = append(chunks, rest[:n])
 			rest = rest[n:]
 		}
-		if diff := cmp.Diff(want, readStream(c.format, chunks...)); diff != "" {
+		if diff := cmp.Diff(want, c.read(chunks...)); diff != "" {
 			t.Fatalf("%s: %s", c.name, diff)
 		}
 	})
@@ -185,14 +211,14 @@ func TestAnyChunkingGivesTheSameReply(t *testing.T) {
 // A reader may be asked in the middle, and goes on.
 func TestReplyInTheMiddleDisturbsNothing(t *testing.T) {
 	for _, c := range streamCases(t) {
-		r := wire.NewStreamReader(c.format)
+		r := c.reader()
 		for i := range c.sse {
 			r.Write(c.sse[i : i+1])
 			if i%7 == 0 || c.sse[i] == '}' {
 				r.Reply()
 			}
 		}
-		if diff := cmp.Diff(readStream(c.format, c.sse), r.Reply()); diff != "" {
+		if diff := cmp.Diff(c.read(c.sse), r.Reply()); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
@@ -202,13 +228,13 @@ func TestReplyInTheMiddleDisturbsNothing(t *testing.T) {
 // can be read, and never a complete one unless the end was seen.
 func TestCutOffStreamsAreNotComplete(t *testing.T) {
 	for _, c := range streamCases(t) {
-		whole := readStream(c.format, c.sse)
+		whole := c.read(c.sse)
 		complete := false
 		for i := range c.sse {
 			if i%13 != 0 && !strings.ContainsRune("\n]:", rune(c.sse[i])) {
 				continue // not a place where anything may be over, or only some of them
 			}
-			r := readStream(c.format, c.sse[:i])
+			r := c.read(c.sse[:i])
 			for _, raw := range append(r.Items, r.Message) {
 				if raw != nil && !json.Valid(raw) {
 					t.Fatalf("%s, byte %d: %s", c.name, i, raw)
@@ -303,12 +329,20 @@ func TestWhatIsSentAgainCountsOnce(t *testing.T) {
 // No bytes make a reader panic or give something that is not JSON, and no chunking
 // changes what is read.
 func FuzzStream(f *testing.F) {
+	formats := wire.Protocols()
 	for _, c := range streamCases(f) {
-		f.Add(c.sse, byte(c.format), uint16(17), uint16(900))
+		framed := byte(0)
+		if c.framing == wire.Frames {
+			framed = 0x80
+		}
+		f.Add(c.sse, byte(slices.Index(formats, c.format))|framed, uint16(17), uint16(900))
 	}
 	f.Fuzz(func(t *testing.T, sse []byte, format byte, chunk, limit uint16) {
 		read := func(chunk int) *wire.Reply {
-			r := wire.NewStreamReader(wire.Format(format % 4))
+			r := wire.NewStreamReader(formats[int(format&0x7f)%len(formats)])
+			if format >= 0x80 {
+				r.Framing = wire.Frames
+			}
 			r.Limit = int(limit)
 			for rest := sse; len(rest) > 0; {
 				n := min(len(rest), chunk)

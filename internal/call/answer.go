@@ -20,6 +20,7 @@ type answer struct {
 	format   wire.Format
 	encoding string // "" for none
 	events   bool
+	framing  wire.Framing // of events
 	memory   Memory
 	turns    *turns
 	tenant   string
@@ -67,7 +68,8 @@ func newAnswer(f wire.Format, h http.Header, tenant string, m Memory, t *turns) 
 		a.encoding = ""
 	}
 	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	a.events = kind == f.Protocol().StreamType
+	a.framing, _ = wire.FramingOf(kind)
+	a.events = f.Protocol().IsStream(kind)
 	if a.events && a.encoding == "" {
 		a.stream = a.newStream(maxAnswer)
 	}
@@ -78,7 +80,7 @@ func newAnswer(f wire.Format, h http.Header, tenant string, m Memory, t *turns) 
 // for the event that it reads.
 func (a *answer) newStream(limit int) *wire.StreamReader {
 	s := wire.NewStreamReader(a.format)
-	s.Limit = limit
+	s.Limit, s.Framing = limit, a.framing
 	s.Take = func(n int) bool {
 		switch {
 		case n < 0:

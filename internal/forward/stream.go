@@ -24,7 +24,7 @@ var HeadWait = 2 * time.Second
 // anything else. Of an ordinary stream no more is read than its first line.
 func streamRefusal(res *http.Response, wait time.Duration, run starter) []byte {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	byLine, stream := wire.IsStream(kind)
+	framing, stream := wire.FramingOf(kind)
 	if !stream || len(res.Header["Content-Encoding"]) > 0 {
 		return nil
 	}
@@ -41,7 +41,7 @@ func streamRefusal(res *http.Response, wait time.Duration, run starter) []byte {
 			res.Body = continued(head, io.MultiReader(&awaited{from: more}, res.Body), res.Body)
 			return nil
 		}
-		failed, sure := beginsWithError(head, byLine)
+		text, sure := beginsWithError(head, framing)
 		if !sure && err == nil && len(head) < maxHead {
 			if len(head) == cap(head) {
 				head = append(make([]byte, 0, 2*cap(head)), head...)
@@ -49,10 +49,7 @@ func streamRefusal(res *http.Response, wait time.Duration, run starter) []byte {
 			continue
 		}
 		putBack(res, head)
-		if failed {
-			return head
-		}
-		return nil
+		return text
 	}
 }
 
@@ -120,14 +117,30 @@ func wholeRefusal(res *http.Response) []byte {
 	return text
 }
 
-// beginsWithError reports whether the first event of a stream is an error, as soon as
-// that is sure. byLine means that each line is an event.
-func beginsWithError(p []byte, byLine bool) (failed, sure bool) {
-	p = bytes.TrimPrefix(p, []byte("\xef\xbb\xbf"))
-	if byLine {
-		first, _, whole := bytes.Cut(bytes.TrimLeft(p, "\r\n"), []byte("\n"))
-		return hasError(first), whole
+// beginsWithError returns the text of the error with which a stream begins, or nil if it begins
+// with anything else, as soon as that is sure.
+func beginsWithError(p []byte, framing wire.Framing) (text []byte, sure bool) {
+	var failed bool
+	switch framing {
+	case wire.Frames:
+		return wire.FrameRefusal(p)
+	case wire.Lines:
+		first, _, whole := bytes.Cut(bytes.TrimLeft(bytes.TrimPrefix(p, mark), "\r\n"), []byte("\n"))
+		failed, sure = hasError(first), whole
+	default:
+		failed, sure = eventHasError(bytes.TrimPrefix(p, mark))
 	}
+	if !failed {
+		return nil, sure
+	}
+	return p, sure
+}
+
+// mark is a byte order mark.
+var mark = []byte("\xef\xbb\xbf")
+
+// eventHasError reports whether the first server-sent event is an error.
+func eventHasError(p []byte) (failed, sure bool) {
 	early := false // the event decides nothing yet
 	for {
 		line, rest, whole := bytes.Cut(p, []byte("\n"))

@@ -75,7 +75,7 @@ func (x *exchange) traceAnswer(res *http.Response) {
 	if x.trace != nil {
 		defer x.guardTrace()
 		kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-		_, stream := wire.IsStream(kind)
+		_, stream := wire.FramingOf(kind)
 		x.trace.Answer(res.StatusCode, stream)
 	}
 }

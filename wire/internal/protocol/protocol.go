@@ -7,10 +7,16 @@ import (
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
+	"github.com/oriel-context/oriel/wire/internal/bedrock"
 )
 
-// EventStream is the media type of server-sent events.
-const EventStream = "text/event-stream"
+// The media types of streams that are not lines of JSON.
+const (
+	// EventStream is that of server-sent events.
+	EventStream = "text/event-stream"
+	// Frames is that of Amazon's frames.
+	Frames = bedrock.MediaType
+)
 
 // Protocol is all that Oriel knows of one protocol. A part may be left empty only where its
 // comment says what that means; TestEveryProtocolIsWhole names any other part that is
@@ -42,6 +48,9 @@ type Protocol struct {
 	// FromPath reads what the path of a call says, such as the model, into its request; nil
 	// if bodies say everything.
 	FromPath func(r *chat.Request, path string)
+	// Accepts returns an error if a body at the path of a call, with certain members, is another
+	// protocol's; nil if the path tells.
+	Accepts func(path string, has func(member string) bool) error
 
 	// Bodies.
 
@@ -140,8 +149,10 @@ type Protocol struct {
 	// has one of them beside an error is not a refusal.
 	Replies []string
 	// StreamType is the media type of a streamed reply. In EventStream an empty line ends an
-	// event; in any other type each line is one.
+	// event; in Frames a frame is one; in any other type each line is.
 	StreamType string
+	// Framed reports that a streamed reply may also come in Frames, as from Amazon Bedrock.
+	Framed bool
 	// Opening are the names of the events that may come before an error that ends a stream
 	// as a refusal; empty if none do.
 	Opening []string
@@ -200,6 +211,11 @@ func (p *Protocol) BindsThinking() bool { return p.Unbound != nil }
 
 // IsProtocol reports whether requests have the format; otherwise it has only a name.
 func (p *Protocol) IsProtocol() bool { return p.List != "" }
+
+// IsStream reports whether an answer of a media type is a streamed reply of the protocol.
+func (p *Protocol) IsStream(mediaType string) bool {
+	return p.IsProtocol() && (p.StreamType == mediaType || p.Framed && mediaType == Frames)
+}
 
 // RawOf is Protocol.Bare of a protocol whose messages have no fields for credentials.
 func RawOf(m *chat.Message) []byte { return m.Raw }
