@@ -159,6 +159,8 @@ type Request struct {
 	// none.
 	Window int
 	Stream bool
+	// Betas are the beta features that the body asks for; a header may name others.
+	Betas []string
 	// Managed is the field with which the request asks the provider to manage the window
 	// ("truncation", "previous_response_id", …); empty if there is none.
 	Managed string

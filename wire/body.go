@@ -95,11 +95,22 @@ func parse(data []byte, lim Limits, read func(root rawjson.Value) error) error {
 	return protocol.Parse(data, rawjson.Limits{Bytes: lim.Bytes, Depth: lim.Depth, Values: lim.Values}, read)
 }
 
-// At reads what the path of the call says: in some protocols it names the model.
-func (b *Body) At(path string) {
-	if read := b.Format.Protocol().FromPath; read != nil {
-		read(&b.Request, path)
+// At reads what the path of the call says: in some protocols it names the model. It returns an
+// error if the body is another protocol's, which has the same paths.
+func (b *Body) At(path string) error {
+	p := b.Format.Protocol()
+	if p.Accepts != nil {
+		err := p.Accepts(path, func(member string) bool {
+			return slices.ContainsFunc(b.members, func(m Member) bool { return m.Name == member })
+		})
+		if err != nil {
+			return err
+		}
 	}
+	if p.FromPath != nil {
+		p.FromPath(&b.Request, path)
+	}
+	return nil
 }
 
 // Data returns the body as received.

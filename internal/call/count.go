@@ -35,7 +35,7 @@ func (r *Engine) Count(ctx context.Context, c *Request) []byte {
 	}
 	shown, err := cur.view.Apply(&view.Input{
 		Body: body, Thread: th, Profile: profile, Asked: c.Profile != "", Budget: budgetOf(c.Header),
-		Betas: betas(c.Header), PlainCache: cur.o.PlainCache, Now: r.o.Now(),
+		Betas: betas(c.Header, body), PlainCache: cur.o.PlainCache, Now: r.o.Now(),
 	})
 	if err != nil || !shown.Changed {
 		return nil

@@ -96,7 +96,7 @@ func (c *Call) learn(reply *wire.Reply) {
 
 // window returns the model's window for this call.
 func (c *Call) window() int {
-	return c.model.WindowFor(betas(c.request.Header)...)
+	return c.model.WindowFor(betas(c.request.Header, c.body)...)
 }
 
 // asked returns the name under which limits of this call's model are learnt.

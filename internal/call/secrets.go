@@ -25,7 +25,9 @@ func readBody(raw []byte, f wire.Format, path string) (*wire.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	body.At(path)
+	if err := body.At(path); err != nil {
+		return nil, err
+	}
 	body.Model = clip.To(body.Model, clip.Name)
 	for i := range body.Messages { // for thread, the count and the log
 		m := &body.Messages[i]

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/oriel-context/oriel/condense"
@@ -16,6 +17,7 @@ import (
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
+	"github.com/oriel-context/oriel/wire"
 )
 
 // input returns the input of the viewer for a request of a conversation.
@@ -23,7 +25,7 @@ func (c *Call) input(t *thread.Thread) *view.Input {
 	return &view.Input{
 		ID: fmt.Sprintf("%s-%d", c.request.ID, len(c.fresh)), Body: c.body, Thread: t,
 		Profile: c.tuning.profile(c.request), Asked: c.request.Profile != "", Budget: budgetOf(c.request.Header),
-		Compacts: compacts(c.request.Header), Betas: betas(c.request.Header), PlainCache: c.tuning.o.PlainCache,
+		Compacts: compacts(c.request.Header), Betas: betas(c.request.Header, c.body), PlainCache: c.tuning.o.PlainCache,
 		MarkCache: c.tuning.o.MarkCache, AskDrop: !c.engine.keepsBinding.Load(),
 		Now: c.began, Told: c.told,
 		Most: c.most, Unbind: c.unbound, Project: c.recallProject,
@@ -100,7 +102,7 @@ func (c *Call) prepare() {
 // adapt returns the adaptive size of the conversation.
 func (c *Call) adapt(ctx context.Context) int {
 	allowed := 0
-	if b, err := window.BudgetOf(window.Bounds{Model: c.model, Betas: betas(c.request.Header),
+	if b, err := window.BudgetOf(window.Bounds{Model: c.model, Betas: betas(c.request.Header, c.body),
 		Output: max(c.body.MaxOutput, c.body.ThinkingBudget), Margin: c.tuning.o.Margin}); err == nil {
 		allowed = b.Allowed
 	}
@@ -199,9 +201,9 @@ func compacts(h http.Header) bool {
 	return json.Unmarshal([]byte(h.Get(codexTurn)), &turn) == nil && turn.Kind == "compaction"
 }
 
-// betas returns the beta features that a request asks for.
-func betas(h http.Header) []string {
-	var out []string
+// betas returns the beta features that a request asks for, in its body or in a header.
+func betas(h http.Header, body *wire.Body) []string {
+	out := slices.Clone(body.Betas)
 	for _, v := range h.Values("Anthropic-Beta") {
 		for name := range strings.SplitSeq(v, ",") {
 			out = append(out, strings.TrimSpace(name))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oriel-context/oriel"
 	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/test/eventstream"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/wire"
@@ -97,11 +98,12 @@ func agentBody(members string, turns int) string {
 }
 
 // Claude on clouds is read, kept within the budget and recorded: Bedrock's Messages behind a prefix,
-// with an API key in either header, and Vertex AI's path, which has the model. The key arrives as it
-// was sent.
+// with an API key in either header, and the paths of Vertex AI and of Bedrock's InvokeModel, which
+// have the model. The key arrives as it was sent.
 func TestClaudeOnClouds(t *testing.T) {
 	const vertex = "/projects/p/locations/global/publishers/anthropic/models/"
 	onBedrock := func(url string) proxy.Options { return proxy.Options{Anthropic: url + "/anthropic"} }
+	invoked := func(url string) proxy.Options { return proxy.Options{Bedrock: url} }
 	onVertex := func(url string) proxy.Options { return proxy.Options{Gemini: url} }
 	for _, tc := range []struct {
 		name, prefix   string
@@ -119,6 +121,12 @@ func TestClaudeOnClouds(t *testing.T) {
 		{"Bedrock with the whole path", "/anthropic", onBedrock, "/anthropic/v1/messages", "/anthropic/v1/messages",
 			"Authorization", "Bearer bedrock-api-key-" + canary, `"model":"us.anthropic.claude-opus-4-8",`,
 			"us.anthropic.claude-opus-4-8", false},
+		{"InvokeModel", "", invoked, "/model/us.anthropic.claude-opus-4-8-v1%3A0/invoke",
+			"/model/us.anthropic.claude-opus-4-8-v1%3A0/invoke", "Authorization", "Bearer ABSK" + canary,
+			`"anthropic_version":"bedrock-2023-05-31",`, "us.anthropic.claude-opus-4-8-v1:0", false},
+		{"InvokeModel streamed", "", invoked, "/model/us.anthropic.claude-opus-4-8/invoke-with-response-stream",
+			"/model/us.anthropic.claude-opus-4-8/invoke-with-response-stream", "Authorization", "Bearer ABSK" + canary,
+			`"anthropic_version":"bedrock-2023-05-31",`, "us.anthropic.claude-opus-4-8", true},
 		{"Vertex", "", onVertex, "/v1" + vertex + "claude-haiku-4-5@20251001:rawPredict",
 			"/v1" + vertex + "claude-haiku-4-5@20251001:rawPredict", "Authorization", "Bearer ya29." + canary,
 			`"anthropic_version":"vertex-2023-10-16",`, "claude-haiku-4-5@20251001", false},
@@ -133,8 +141,11 @@ func TestClaudeOnClouds(t *testing.T) {
 			r.Header.Del("Authorization")
 			r.Header.Set(tc.header, tc.key)
 			res, text := c.do(r)
-			if res.StatusCode != http.StatusOK || !strings.Contains(text, "The harbour") ||
-				strings.Contains(text, "event: message_start") != tc.stream {
+			streamed := strings.Contains(text, "event: message_start")
+			if res.Header.Get("Content-Type") == eventstream.MediaType {
+				streamed, text = true, "The harbour" // in base64
+			}
+			if res.StatusCode != http.StatusOK || !strings.Contains(text, "The harbour") || streamed != tc.stream {
 				t.Fatalf("%d %s", res.StatusCode, text)
 			}
 			c.mu.Lock()

@@ -145,9 +145,9 @@ func (u *upstream) public() bool {
 
 // serves reports whether an upstream was set up for a path that is another vendor's: its
 // own path begins alike, or it is not the public host and the call is in a format that
-// is read here, as with the compatible APIs of other vendors.
+// is read here, as with the compatible APIs of other vendors. Nobody else has Bedrock's paths.
 func (u *upstream) serves(t *route) bool {
-	return u.begins(t.path) || t.format != wire.Auto && !u.public() && u.vendor != gemini
+	return u.begins(t.path) || t.format != wire.Auto && t.api != apiBedrock && !u.public() && u.vendor != gemini
 }
 
 // begins reports whether a path begins with that of an upstream, which has more than a version.
@@ -174,7 +174,7 @@ func apiOf(path string, h http.Header, query string) api {
 		return apiChatGPT
 	case slices.Index(all, "model") >= 0 && slices.Index(all, "model") < len(all)-2 &&
 		slices.Contains(bedrockActions, last),
-		last == "async-invoke", last == "foundation-models", last == "apply" && slices.Contains(all, "guardrail"):
+		last == "async-invoke", last == "foundation-models", slices.Contains(all, "inference-profiles"), last == "apply" && slices.Contains(all, "guardrail"):
 		return apiBedrock
 	case before == "api" && slices.Contains(ollamaActions, last), before == "blobs" && slices.Contains(all, "api"):
 		return apiOllama

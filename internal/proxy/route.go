@@ -171,13 +171,13 @@ func cutPrefix(path, prefix string, value *string) (rest string, ok bool) {
 	return rest, true
 }
 
-// vendorOf returns the vendor of a request. A path that only Google, Ollama or ChatGPT has goes
-// there, whatever the key: checkForeign looks at that. Otherwise a key that identifies its
+// vendorOf returns the vendor of a request. A path that only Google, Ollama, ChatGPT or Bedrock has
+// goes there, whatever the key: checkForeign looks at that. Otherwise a key that identifies its
 // vendor goes to no other, even for calls in OpenAI's format, which Anthropic accepts too.
 // Otherwise the path decides or, if both vendors or neither have that path, the headers.
 func vendorOf(path string, format wire.Format, a api, h http.Header) vendor {
-	if a == apiChatGPT {
-		return chatGPT
+	if a == apiChatGPT || a == apiBedrock {
+		return a.vendor()
 	}
 	if v := a.vendor(); v != openAI && (!format.IsProtocol() || format.Protocol().Vendor == vendors[v].name) {
 		return v

@@ -94,7 +94,7 @@ type Upstream struct {
 	Ollama string `toml:"ollama" flag:"upstream-ollama" protects:"yes"`
 	// Base URL for the calls of Codex with a ChatGPT login, which come to /backend-api/codex.
 	ChatGPT string `toml:"chatgpt" flag:"upstream-chatgpt" protects:"yes"`
-	// Base URL of Amazon Bedrock in your region for its own API, Converse and InvokeModel:
+	// Base URL of Amazon Bedrock in your region for its own API, InvokeModel and Converse:
 	// "https://bedrock-runtime.REGION.amazonaws.com". Empty: such requests are refused.
 	Bedrock string `toml:"bedrock" flag:"upstream-bedrock" protects:"yes"`
 	// Set this if the upstreams cache plain prefixes, as vLLM and local servers do. The

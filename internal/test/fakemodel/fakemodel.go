@@ -1,5 +1,4 @@
 // Package fakemodel is a server that implements the vendors' wire formats exactly and
-// Package fakemodel is a server that implements the vendors' wire formats exactly and
 // gives scripted answers: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini,
 // its Interactions and Ollama's own API, streamed and not, Responses also over WebSocket. It refuses a body that
 // the vendor would refuse (package strict).
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/oriel-context/oriel/internal/test/eventstream"
 	"github.com/oriel-context/oriel/internal/test/strict"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -101,8 +101,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, format, err.Error())
 		return
 	}
-	body.At(r.URL.Path)
-	if strings.Contains(r.URL.Path, "/publishers/anthropic/") {
+	if err := body.At(r.URL.Path); err != nil {
+		s.refuse(w, format, err.Error())
+		return
+	}
+	framed := strings.Contains(r.URL.Path, "/model/") // as Amazon Bedrock streams
+	switch {
+	case format != wire.Anthropic:
+	case framed:
+		m.judge = strict.AnthropicOnBedrock
+	case strings.Contains(r.URL.Path, "/publishers/anthropic/"):
 		m.judge = strict.AnthropicOnVertex
 	}
 	if !s.Unchecked {
@@ -125,8 +133,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	list := reply.lists && r.URL.Query().Get("alt") != "sse"
 	byLine := format.Protocol().StreamType != "text/event-stream"
 	w.Header().Set("Content-Type", format.Protocol().StreamType)
-	if list {
+	switch {
+	case list:
 		w.Header().Set("Content-Type", "application/json")
+	case framed:
+		w.Header().Set("Content-Type", eventstream.MediaType)
 	}
 	for i, e := range reply.events {
 		if a.Cut > 0 && i == a.Cut {
@@ -139,10 +150,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if e.text != "" {
 			data = []byte(e.text)
 		}
-		if e.name != "" {
+		if e.name != "" && !framed {
 			fmt.Fprintf(w, "event: %s\n", e.name)
 		}
 		switch {
+		case framed && format == wire.Anthropic:
+			w.Write(eventstream.AppendChunk(nil, data))
 		case list:
 			fmt.Fprintf(w, "%c%s\n", "[,"[min(i, 1)], bytes.TrimSpace(data))
 		case byLine:

@@ -72,15 +72,18 @@ func (o Options) Anthropic(body []byte) []Problem {
 	return a.list
 }
 
-// fields checks the required top-level fields: model, or what Vertex AI has in its place,
+// fields checks the required top-level fields: model, or what a cloud has in its place,
 // max_tokens and messages ("max_tokens: Field required").
 func (a *anthropic) fields() {
 	switch {
-	case a.Vertex && a.body.has("model"):
+	case a.Cloud != "" && a.body.has("model"):
 		a.add(BadJSON, -1, "model is an extra input")
-	case a.Vertex && a.body.text("anthropic_version") != "vertex-2023-10-16":
+	case a.Cloud == bedrockVersion && a.body.has("stream"):
+		// "Malformed input request: #: extraneous key [stream] is not permitted".
+		a.add(BadJSON, -1, "stream is an extra input")
+	case a.Cloud != "" && a.body.text("anthropic_version") != a.Cloud:
 		a.add(MissingField, -1, "anthropic_version")
-	case !a.Vertex && a.body.text("model") == "":
+	case a.Cloud == "" && a.body.text("model") == "":
 		a.add(MissingField, -1, "model")
 	}
 	if !a.body.has("max_tokens") {

@@ -94,16 +94,22 @@ type Options struct {
 	// prefill. The conversation must end with a user message."), older ones
 	// complete the message.
 	NoPrefill bool
-	// Vertex wants a body for Vertex AI, where the path has the model: "model: Extra inputs
-	// are not permitted", "anthropic_version: Field required".
-	Vertex bool
+	// Cloud, if set, is the version that a cloud wants, where the path has the model: "model:
+	// Extra inputs are not permitted", "anthropic_version: Field required".
+	Cloud string
 }
 
 // Anthropic judges a body for POST /v1/messages with the zero Options.
 func Anthropic(body []byte) []Problem { return Options{}.Anthropic(body) }
 
 // AnthropicOnVertex judges a body for Claude on Vertex AI.
-func AnthropicOnVertex(body []byte) []Problem { return Options{Vertex: true}.Anthropic(body) }
+func AnthropicOnVertex(body []byte) []Problem { return Options{Cloud: vertexVersion}.Anthropic(body) }
+
+// AnthropicOnBedrock judges a body for Claude by Bedrock's InvokeModel.
+func AnthropicOnBedrock(body []byte) []Problem { return Options{Cloud: bedrockVersion}.Anthropic(body) }
+
+// The versions of Anthropic's protocol that clouds accept.
+const vertexVersion, bedrockVersion = "vertex-2023-10-16", "bedrock-2023-05-31"
 
 // problems collects what is wrong with one body.
 type problems struct{ list []Problem }

@@ -1,6 +1,6 @@
-// Package anthropic is Anthropic's protocol: POST /v1/messages, and on Vertex AI
-// …/publishers/anthropic/models/MODEL:rawPredict and :streamRawPredict, where the model is in the
-// path.
+// Package anthropic is Anthropic's protocol: POST /v1/messages, and with the model in the path
+// on Vertex AI (…/publishers/anthropic/models/MODEL:rawPredict, :streamRawPredict) and by InvokeModel
+// of Amazon Bedrock (…/model/MODEL/invoke, /invoke-with-response-stream).
 //
 // Results of tools come first in the user's message after their calls, and consecutive
 // messages of a role count as one. Parts carry the marks of what the provider caches. A block
@@ -26,6 +26,7 @@ func Protocol() *protocol.Protocol {
 		IsCall:   isCall,
 		IsCount:  isCount,
 		FromPath: readPath,
+		Accepts:  accepts,
 
 		List:   "messages",
 		System: "system",
@@ -60,6 +61,7 @@ func Protocol() *protocol.Protocol {
 		Reply:      readReply,
 		Replies:    []string{"content", "role"},
 		StreamType: protocol.EventStream,
+		Framed:     true,
 		Opening:    []string{"ping"},
 		NewStream:  func() protocol.Assembly { return new(stream) },
 
@@ -77,6 +79,14 @@ func readField(r *protocol.Reader, name string, v rawjson.Value) (err error) {
 	case "system":
 		r.Request.System, err = r.Content(v, readPart)
 		return err
+	case "anthropic_beta": // in the place of the header, as clouds want it
+		const most = 64
+		for beta := range v.Elems() {
+			if beta.Kind() == rawjson.String && len(r.Request.Betas) < most {
+				r.Request.Betas = append(r.Request.Betas, beta.Str())
+			}
+		}
+		return nil
 	case "compaction": // on demand: the answer is a block that takes the place of the messages
 		r.Request.Compacts = v.Kind() == rawjson.Object
 		return nil

@@ -1,10 +1,12 @@
 package anthropic
 
 import (
+	"errors"
 	"net/url"
 	"strings"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/wire/internal/bedrock"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
 )
 
@@ -17,10 +19,38 @@ const (
 	vertexCount    = "count-tokens"
 )
 
+// Bedrock has the model and one of these actions in the path of a call.
+const (
+	bedrockWhole    = "invoke"
+	bedrockStreamed = "invoke-with-response-stream"
+)
+
 // isCall does not accept /v1/threads/ID/messages, which is OpenAI's.
 func isCall(path string) bool {
 	model, _ := vertexCall(path)
-	return protocol.IsAt(path, "/messages", "/v1") || model != "" && model != vertexCount
+	return protocol.IsAt(path, "/messages", "/v1") || model != "" && model != vertexCount || invoked(path) != ""
+}
+
+// invoked returns the model of a call of Bedrock's InvokeModel, or "" for another path. Bodies
+// there are those of the model's vendor, which an ARN of a profile does not name: accepts decides.
+func invoked(path string) (model string) {
+	model, action := bedrock.Split(path)
+	if action != bedrockWhole && action != bedrockStreamed {
+		return ""
+	}
+	if strings.Contains(model, "claude") || strings.Contains(model, "anthropic.") ||
+		bedrock.IsARN(model) && !strings.Contains(model[strings.LastIndexByte(model, '/')+1:], ".") {
+		return model
+	}
+	return ""
+}
+
+// accepts refuses what is sent to a model of another vendor.
+func accepts(path string, has func(member string) bool) error {
+	if invoked(path) != "" && !has("anthropic_version") {
+		return errors.New("the body has no anthropic_version: it is not one for Claude")
+	}
+	return nil
 }
 
 func isCount(path string) bool {
@@ -48,9 +78,13 @@ func vertexCall(path string) (model, method string) {
 	return model, method
 }
 
-// readPath reads the model of a call of Vertex AI. Clients give "stream" beside the method, which
-// decides.
+// readPath reads the model of a call of a cloud. Clients of Vertex AI give "stream" beside the
+// method, which decides.
 func readPath(r *chat.Request, path string) {
+	if model := invoked(path); model != "" {
+		r.Model, r.Stream = model, strings.HasSuffix(path, "/"+bedrockStreamed)
+		return
+	}
 	model, method := vertexCall(path)
 	if model == "" || model == vertexCount {
 		return
