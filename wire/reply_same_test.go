@@ -93,7 +93,8 @@ func TestSameReply(t *testing.T) {
 		{"hosted calls from nowhere", wire.Anthropic, `{"role":"assistant","content":"Found"}`, searched, false},
 
 		{"Ollama's SDK for Python: ids of calls gone", wire.Ollama, ollama,
-			strings.NewReplacer(`"id":"c1",`, "", `"id":"c2",`, "", `"index":0,`, "", `"index":1,`, "").Replace(ollama), true},
+			strings.NewReplacer(`"id":"c1",`, "", `"id":"c2",`, "", `"index":0,`, "", `"index":1,`, "").Replace(ollama),
+			true},
 		{"ids gone, other arguments", wire.Ollama, ollama,
 			strings.NewReplacer(`"id":"c1",`, "", `"id":"c2",`, "", "Rome", "Oslo").Replace(ollama), false},
 		{"ids gone, a call less", wire.Ollama, ollama, `{"role":"assistant","content":"I will look.","tool_calls":[{"function":{"name":"weather","arguments":{"city":"Rome"}}}]}`,

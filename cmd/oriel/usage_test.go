@@ -41,7 +41,8 @@ func TestUsageFits(t *testing.T) {
 			}
 			r.Rows = append(r.Rows, row)
 			r.Total.Calls += row.Calls
-			r.Total.Input, r.Total.CacheRead, r.Total.Output, r.Total.Cost, r.Total.Without, r.Total.LeftOut = row.Input, row.CacheRead, row.Output, row.Cost, row.Without, row.LeftOut
+			r.Total.Input, r.Total.CacheRead, r.Total.Output = row.Input, row.CacheRead, row.Output
+			r.Total.Cost, r.Total.Without, r.Total.LeftOut = row.Cost, row.Without, row.LeftOut
 		}
 		r.Total.Key, r.Total.UnknownModels, r.Total.Failed, r.Total.Unreported, r.Total.Summaries = "total",
 			[]string{"a", "b", "c", "d", ""}, 3, 1, .1

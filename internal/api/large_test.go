@@ -26,7 +26,8 @@ type counting struct {
 	read atomic.Int64
 }
 
-func (c *counting) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool, visit func(*timeline.Entry) error) error {
+func (c *counting) Messages(ctx context.Context, tenant string, to timeline.Place, first, last int64, hashes bool,
+	visit func(*timeline.Entry) error) error {
 	return c.Store.Messages(ctx, tenant, to, first, last, hashes, func(e *timeline.Entry) error {
 		if !hashes {
 			c.read.Add(1)
@@ -58,7 +59,8 @@ func (w *world) large(conversation string, n int) {
 			role = "assistant"
 		}
 		raw := fmt.Appendf(nil, `{"role":%q,"content":%q}`, role, text)
-		change.Messages = append(change.Messages, timeline.Message{Identity: timeline.HashOf(raw), Raw: raw, Format: timeline.FormatOpenAI, Role: role, Time: noon})
+		change.Messages = append(change.Messages, timeline.Message{Identity: timeline.HashOf(raw), Raw: raw,
+			Format: timeline.FormatOpenAI, Role: role, Time: noon})
 	}
 	applied, err := w.store.Apply(w.t.Context(), timeline.Local, change)
 	if err != nil {
@@ -75,8 +77,10 @@ func (w *world) large(conversation string, n int) {
 	}
 	data := fmt.Sprintf(`{"policy":"ladder","mode":"hard","model":"m","budget":1000,"tokens_before":2000,"tokens_after":900,"action":"evict","blocks":[%s],"inserted":[{"kind":"recall","into":%d,"tokens":12,"text":"r","block":"7 other#9"}]}`, strings.Join(blocks, ","), n)
 	p := (&plan.Stored{ID: "p-x-0", At: applied.Head, Time: noon, Data: json.RawMessage(data)}).Record()
-	call := timeline.Record{Kind: "call", Key: "c1", At: applied.Head, Time: noon, Data: fmt.Appendf(nil, `{"v":1,"model":"m","plan":%q,"tokens":900,"came":2000}`, p.Key)}
-	if _, err := w.store.Apply(w.t.Context(), timeline.Local, timeline.Change{Conversation: conversation, Stay: true, Now: noon, Put: []timeline.Record{p, call}}); err != nil {
+	call := timeline.Record{Kind: "call", Key: "c1", At: applied.Head, Time: noon,
+		Data: fmt.Appendf(nil, `{"v":1,"model":"m","plan":%q,"tokens":900,"came":2000}`, p.Key)}
+	notes := timeline.Change{Conversation: conversation, Stay: true, Now: noon, Put: []timeline.Record{p, call}}
+	if _, err := w.store.Apply(w.t.Context(), timeline.Local, notes); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -103,17 +107,21 @@ func TestAStripReadsEachMessageOnce(t *testing.T) {
 	if got := store.reads(func() { w.get("conversations/large/strip", &s) }); got != int64(n) {
 		t.Errorf("a strip of %d messages reads %d", n, got)
 	}
-	if s.Count != n || s.Upto != n || len(s.Kinds) != n || len(s.Tokens) != n || s.Plan != "p1" || s.Kinds[:3] != "uau" || s.Tokens[95] < s.Tokens[1] {
-		t.Fatalf("%d messages, up to %d, %d kinds, %d tokens, plan %q", s.Count, s.Upto, len(s.Kinds), len(s.Tokens), s.Plan)
+	if s.Count != n || s.Upto != n || len(s.Kinds) != n || len(s.Tokens) != n || s.Plan != "p1" ||
+		s.Kinds[:3] != "uau" || s.Tokens[95] < s.Tokens[1] {
+		t.Fatalf("%d messages, up to %d, %d kinds, %d tokens, plan %q",
+			s.Count, s.Upto, len(s.Kinds), len(s.Tokens), s.Plan)
 	}
-	if len(s.Verdicts) != n/3 || len(s.Recalled) != 2 || s.Recalled[1].Conversation != "other" || s.Recalled[1].ID != 9 {
+	if len(s.Verdicts) != n/3 || len(s.Recalled) != 2 ||
+		s.Recalled[1].Conversation != "other" || s.Recalled[1].ID != 9 {
 		t.Errorf("%d spans, recalled %+v", len(s.Verdicts), s.Recalled)
 	}
 	if got := store.reads(func() { w.get("conversations/large/strip?call=1", &s) }); got != 0 {
 		t.Errorf("the same strip again reads %d messages", got)
 	}
 	w.large("large", 10)
-	if got := store.reads(func() { w.get("conversations/large/strip", &s) }); got != 10 || len(s.Tokens) != n+10 || s.Upto != n {
+	got := store.reads(func() { w.get("conversations/large/strip", &s) })
+	if got != 10 || len(s.Tokens) != n+10 || s.Upto != n {
 		t.Errorf("10 more messages: %d are read, %d are there, %d were sent", got, len(s.Tokens), s.Upto)
 	}
 	if got := store.reads(func() { w.get("conversations/large/messages?from=2000&limit=20", nil) }); got > 21 {
@@ -129,7 +137,8 @@ func TestAStripReadsEachMessageOnce(t *testing.T) {
 	if err != nil || len(a.body) > 200<<10 || len(whole) < n {
 		t.Errorf("%d bytes, %d compressed, %v", len(whole), len(a.body), err)
 	}
-	t.Logf("a strip of %d messages with %d spans has %d bytes, %d compressed", n, len(s.Verdicts), len(whole), len(a.body))
+	t.Logf("a strip of %d messages with %d spans has %d bytes, %d compressed",
+		n, len(s.Verdicts), len(whole), len(a.body))
 }
 
 // The list and the page of a conversation read the same of a large one as of a small one.
@@ -139,7 +148,12 @@ func TestListsDoNotReadWhatTheyDoNotShow(t *testing.T) {
 	w.large("small", 100)
 	w.large("large", 5000)
 	first := store.reads(func() { w.get("conversations", nil) })
-	if again := store.reads(func() { w.get("conversations", nil); w.get("overview", nil); w.get("conversations/large", nil) }); first > 2*32 || again != 0 {
+	again := store.reads(func() {
+		w.get("conversations", nil)
+		w.get("overview", nil)
+		w.get("conversations/large", nil)
+	})
+	if first > 2*32 || again != 0 {
 		t.Errorf("a list reads %d messages, and %d when nothing has changed", first, again)
 	}
 }
@@ -193,7 +207,8 @@ func BenchmarkFirstStrip(b *testing.B) {
 	w.large("large", 30_000)
 	for b.Loop() {
 		w.handler = api.New(api.Options{Engine: w.engine, Store: store, Hub: w.hub})
-		if a := w.do("GET", "conversations/large/strip", "", "Accept-Encoding", "gzip"); a.status != 200 || len(a.body) < 10_000 {
+		a := w.do("GET", "conversations/large/strip", "", "Accept-Encoding", "gzip")
+		if a.status != 200 || len(a.body) < 10_000 {
 			b.Fatal(a.status, len(a.body))
 		}
 	}

@@ -134,7 +134,9 @@ func TestReadTellsTheFormsApart(t *testing.T) {
 			`"gpt-9": a number of tokens is negative or too large`},
 		"tiers.json": {`{"gpt-9":{"litellm_provider":"openai","mode":"chat","max_input_tokens":5,"tiered_pricing":[{}]}}`,
 			"a range is missing"},
-		"long.json": {`{"gpt-` + strings.Repeat("9", 1<<20) + `":{"litellm_provider":"openai","mode":"chat","max_input_tokens":5}}`,
+		"long.json": {
+			`{"gpt-` + strings.Repeat("9", 1<<20) +
+				`":{"litellm_provider":"openai","mode":"chat","max_input_tokens":5}}`,
 			"a name of more than 256 bytes"},
 		"zip.whl": {"PK\x03\x04nonsense", "zip"},
 	} {

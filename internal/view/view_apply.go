@@ -110,7 +110,8 @@ func (s *request) again(cut *plan.Plan) (*Result, error) {
 		return nil, err
 	}
 	body, beta := s.askDrop(body, cut)
-	return &Result{Body: body, Changed: s.changed(body), Beta: beta, Before: s.before.Total, After: n.Total, Local: n.Local,
+	return &Result{Body: body, Changed: s.changed(body), Beta: beta,
+		Before: s.before.Total, After: n.Total, Local: n.Local,
 		Action: action(cut), Cut: cut, Room: s.room(), Budget: s.hard, request: s, pieces: pieces}, nil
 }
 

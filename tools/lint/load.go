@@ -17,7 +17,8 @@ import (
 // load returns the packages that match patterns, with their tests.
 func load(patterns []string) ([]*packages.Package, error) {
 	pkgs, err := packages.Load(&packages.Config{
-		Mode:  packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedModule | packages.NeedTypesSizes | packages.NeedForTest,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
+			packages.NeedModule | packages.NeedTypesSizes | packages.NeedForTest,
 		Env:   append(os.Environ(), "CGO_ENABLED=0"),
 		Tests: true,
 	}, patterns...)

@@ -2,7 +2,9 @@
 // scripted model that keeps them busy: Claude Code and Codex, and with
 // -only programs others.
 //
-//	./scripts/check agents [-oriel FILE] [-only record|views|default|programs|replicas] [-replicas 2] [-calls N] [-limits 64000,0] [-profiles thrifty,full@12] [-models known,wide,unknown] [-install DIR] [claude codex]
+//	./scripts/check agents [-oriel FILE] [-only record|views|default|programs|replicas] [-replicas 2]
+//		[-calls N] [-limits 64000,0] [-profiles thrifty,full@12] [-models known,wide,unknown]
+//		[-install DIR] [claude codex]
 //
 // The first runs are without views: the provider must get the bytes that the
 // agent sent. The next ones, with the program that -oriel names or one that is

@@ -120,4 +120,3 @@ func (s *seat) conversations() (continued, error) {
 	}
 	return chains, nil
 }
-

@@ -110,8 +110,8 @@ func InstallSDKs(name string, packages ...string) (SDKs, error) {
 		missing = errors.Join(missing, err)
 	}
 	if missing != nil {
-		if err := command("npm", append([]string{"install", "--prefix", s.Node(), "--silent", "--no-audit", "--no-fund"},
-			node...)...); err != nil {
+		install := []string{"install", "--prefix", s.Node(), "--silent", "--no-audit", "--no-fund"}
+		if err := command("npm", append(install, node...)...); err != nil {
 			return s, err
 		}
 	}

@@ -55,7 +55,8 @@ func answer(r *fakemodel.Request) fakemodel.Answer {
 		return fakemodel.Answer{Status: 500, Error: "it is on our side"}
 	case strings.Contains(last, "please fail at first") && first:
 		return fakemodel.Answer{Status: 503, Error: "try again"}
-	case tools && !strings.Contains(body, "call_a") && !strings.Contains(body, "rain at"): // Ollama's results name no call
+	// Ollama's results name no call.
+	case tools && !strings.Contains(body, "call_a") && !strings.Contains(body, "rain at"):
 		a.Text = "I will look in both places."
 		a.Calls = []fakemodel.Call{{ID: "call_a", Name: "weather", Arguments: `{"city":"Köln","days":1}`},
 			{ID: "call_b", Name: "weather", Arguments: `{"city":"Tōkyō","days":2}`}}

@@ -3,7 +3,8 @@
 // how much of its beginning stays, its price with the provider's cache, and
 // whether the view contained what the agent needed next.
 //
-//	./scripts/check view [-window 32000,64000,100000] [-prefix 18000] [-as chat] [-recall words] [-unnamed] [-rewrite-replies] PATH…
+//	./scripts/check view [-window 32000,64000,100000] [-prefix 18000] [-as chat] [-recall words]
+//		[-unnamed] [-rewrite-replies] PATH…
 //
 // The window is the budget of the whole request. Blanked signatures of
 // thinking are replaced by invented ones. Cost is in units of one uncached
