@@ -70,3 +70,7 @@ func (s *request) line(pieces []wire.Piece, before *Line) Line {
 	}
 	return l
 }
+
+// Part returns a part of a line: a sum that equal bytes share, and its tokens. Part 0 are the
+// tools and the system prompt, the others the messages.
+func (l *Line) Part(i int) (sum uint64, tokens int) { return l.parts[i].sum, l.parts[i].tokens }

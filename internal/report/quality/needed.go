@@ -231,3 +231,10 @@ func text(p *chat.Part) string {
 	}
 	return b.String()
 }
+
+// Needs measures what the reply of one call needs of the history, and nothing else: the fields
+// Needed, Missing, Back, Again and Held. cut reports that something was left out.
+func Needs(came, sent *wire.Body, reply []chat.Message, cut bool) (m Measures) {
+	m.needed(came, sent, reply, cut)
+	return m
+}
