@@ -184,7 +184,11 @@ func (d *doctor) checkClaude() []finding {
 		return d.env.get(key), "the environment"
 	}
 	for _, cloud := range []string{"BEDROCK", "VERTEX", "FOUNDRY"} {
-		if v, where := effective("CLAUDE_CODE_USE_" + cloud); v != "" && v != "0" && v != "false" {
+		if v, where := effective("CLAUDE_CODE_USE_" + cloud); isOn(v) {
+			if base, set := effective("ANTHROPIC_" + cloud + "_BASE_URL"); base != "" && cloud == "BEDROCK" {
+				return []finding{d.judgeBase(name, base, set+" sends its calls of Bedrock", d.baseFor("Bedrock"),
+					"unset ANTHROPIC_BEDROCK_BASE_URL")}
+			}
 			return []finding{{name, warning,
 				fmt.Sprintf("CLAUDE_CODE_USE_%s in %s sends its calls to that cloud, past the proxy", cloud, where),
 				"unset it to use the proxy, or read Claude on clouds in docs/reference/protocols.md"}}

@@ -316,6 +316,12 @@ func TestDoctorKnowsClaudeCode(t *testing.T) {
 	expect(t, d.checkClaude()[0], fine, "settings.local.json")
 	d.write(t, ".claude/settings.json", `{"env":{"CLAUDE_CODE_USE_BEDROCK":"1"}}`)
 	expect(t, d.checkClaude()[0], warning, "CLAUDE_CODE_USE_BEDROCK")
+	d.write(t, ".claude/settings.json",
+		`{"env":{"CLAUDE_CODE_USE_BEDROCK":"1","ANTHROPIC_BEDROCK_BASE_URL":"http://127.0.0.1:8780"}}`)
+	expect(t, d.checkClaude()[0], fine, "settings.json sends its calls of Bedrock to the proxy")
+	d.write(t, ".claude/settings.json",
+		`{"env":{"CLAUDE_CODE_USE_BEDROCK":"1","ANTHROPIC_BEDROCK_BASE_URL":"https://gateway.example"}}`)
+	expect(t, d.checkClaude()[0], warning, "https://gateway.example, past the proxy")
 	d.write(t, ".claude/settings.json", `{"env":secret}`)
 	expect(t, d.checkClaude()[0], warning, "cannot be read")
 }

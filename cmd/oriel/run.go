@@ -62,8 +62,8 @@ func runCommand() *cobra.Command {
 		Long: `Run a program, such as an agent, whose calls to models go through a proxy of its own, on
 a free port, for as long as the program runs. Its base-URL variables are set
 (OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, ANTHROPIC_API_BASE,
-GOOGLE_GEMINI_BASE_URL, OLLAMA_HOST, and those that Goose, Copilot CLI and grok read);
-Codex, which reads none of them, gets -c openai_base_url=… in front of its arguments. If
+GOOGLE_GEMINI_BASE_URL, OLLAMA_HOST, those that Goose, Copilot CLI and grok read, and
+with AWS_BEARER_TOKEN_BEDROCK those of Amazon Bedrock); Codex, which reads none of them, gets -c openai_base_url=… in front of its arguments. If
 base URLs are set already, the proxy forwards the calls to them.
 
 The program has this terminal, its signals and its files as if it ran alone, and Oriel
@@ -114,6 +114,7 @@ type launch struct {
 	openAI, anthropic string // upstreams
 	gemini, ollama    string // upstreams, too
 	chatGPT           string
+	bedrock           string // "" for none
 	codex             *codex // set if the program is Codex
 	noMCP             bool
 }
@@ -122,7 +123,8 @@ type launch struct {
 // upstream, to where the program would have sent them.
 func plan(args []string, env environment, s *settings.Loaded) (*launch, error) {
 	l := &launch{args: args, env: env, openAI: s.Upstream.OpenAI, anthropic: s.Upstream.Anthropic,
-		gemini: s.Upstream.Gemini, ollama: s.Upstream.Ollama, chatGPT: s.Upstream.ChatGPT}
+		gemini: s.Upstream.Gemini, ollama: s.Upstream.Ollama, chatGPT: s.Upstream.ChatGPT,
+		bedrock: s.Upstream.Bedrock}
 	var err error
 	if l.path, err = lookProgram(args[0]); err != nil {
 		return nil, err
@@ -152,6 +154,9 @@ func plan(args []string, env environment, s *settings.Loaded) (*launch, error) {
 	if s.SourceOf("upstream.gemini").Kind == "default" {
 		l.gemini = cmp.Or(env.first(geminiVariables...), l.gemini)
 	}
+	if s.SourceOf("upstream.bedrock").Kind == "default" {
+		l.bedrock = bedrockUpstream(l.name(), env)
+	}
 	return l, nil
 }
 
@@ -177,7 +182,8 @@ func (l *launch) command(base string) (args, changed []string, told *registratio
 	if told != nil {
 		first = append(first, told.args...)
 	}
-	changed = append(childEnvironment(l.env, base, l.anthropic), ownVariables(l.name(), l.env, base)...)
+	changed = slices.Concat(childEnvironment(l.env, base, l.anthropic), bedrockEnvironment(l.env, base, l.bedrock),
+		ownVariables(l.name(), l.env, base))
 	return slices.Concat(l.args[:1], first, l.args[1:]), changed, told
 }
 
@@ -219,6 +225,7 @@ func (r *runFlags) run(ctx context.Context, args []string, out, errOut io.Writer
 	loaded.Listen, loaded.Token, loaded.Origins = "127.0.0.1:0", "", nil
 	loaded.Upstream.OpenAI, loaded.Upstream.Anthropic = l.openAI, l.anthropic
 	loaded.Upstream.Gemini, loaded.Upstream.Ollama, loaded.Upstream.ChatGPT = l.gemini, l.ollama, l.chatGPT
+	loaded.Upstream.Bedrock = l.bedrock
 	log := &runLog{Handler: slog.DiscardHandler, worst: new(atomic.Int64)}
 	live := newLiveSettings(slog.New(log))
 	defer live.Stop()
@@ -345,8 +352,12 @@ func printLaunch(w io.Writer, l *launch) {
 	if told != nil {
 		changed = append(changed, told.changed...)
 	}
-	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\nGemini     %s\nOllama     %s\n\n", settings.WithoutKeys(l.openAI),
+	fmt.Fprintf(w, "OpenAI     %s\nAnthropic  %s\nGemini     %s\nOllama     %s\n", settings.WithoutKeys(l.openAI),
 		settings.WithoutKeys(l.anthropic), settings.WithoutKeys(l.gemini), settings.WithoutKeys(l.ollama))
+	if l.bedrock != "" {
+		fmt.Fprintf(w, "Bedrock    %s\n", settings.WithoutKeys(l.bedrock))
+	}
+	fmt.Fprintln(w)
 	for _, v := range changed {
 		fmt.Fprintln(w, term.Printable(v))
 	}
@@ -370,7 +381,7 @@ func startServer(ctx context.Context, server *proxy.Server, l *launch) (*servedP
 			return nil, fmt.Errorf("no port is free on this machine: %w", err)
 		}
 		port := fmt.Sprint(next.Addr().(*net.TCPAddr).Port)
-		if slices.ContainsFunc([]string{l.openAI, l.anthropic, l.gemini, l.ollama, l.chatGPT}, func(base string) bool {
+		if slices.ContainsFunc([]string{l.openAI, l.anthropic, l.gemini, l.ollama, l.chatGPT, l.bedrock}, func(base string) bool {
 			return port == portOf(base)
 		}) {
 			defer next.Close() // keep it occupied until another port is found

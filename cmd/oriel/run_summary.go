@@ -309,10 +309,12 @@ func (s *summary) hints(name string) (hints []string) {
 		say("oriel run --show -- codex … shows the arguments that it is given")
 		return hints
 	}
-	for _, v := range []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_FOUNDRY"} {
-		if s.launch.env.get(v) != "" {
-			say(v + " is set: calls are signed for that cloud, and go to no base URL")
-		}
+	if v := "CLAUDE_CODE_USE_BEDROCK"; s.launch.env.get(v) != "" && !unsignedBedrock(s.launch.env) {
+		say(v + " is set: calls are signed for AWS, and go to no base URL; with an API key in " + bedrockKey +
+			" they come here")
+	}
+	if v := "CLAUDE_CODE_USE_FOUNDRY"; s.launch.env.get(v) != "" {
+		say(v + " is set: calls go to that cloud, and to no base URL")
 	}
 	if v := "CLAUDE_CODE_USE_VERTEX"; s.launch.env.get(v) != "" {
 		say(v + " is set: calls go to ANTHROPIC_VERTEX_BASE_URL; docs/reference/protocols.md has how they come here")

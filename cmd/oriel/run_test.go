@@ -97,6 +97,42 @@ func TestProgramsWithVariablesOfTheirOwn(t *testing.T) {
 	}
 }
 
+// Calls of Bedrock come to the proxy if they have an API key, and go on to the program's region or
+// gateway. Signed ones are left alone: AWS would refuse them.
+func TestProgramsOnBedrock(t *testing.T) {
+	const base, key = "http://127.0.0.1:99", "AWS_BEARER_TOKEN_BEDROCK=ABSKx"
+	const host = "https://bedrock-runtime."
+	for name, c := range map[string]struct {
+		program  string
+		env      environment
+		upstream string
+	}{
+		"no key":                       {"claude", environment{"CLAUDE_CODE_USE_BEDROCK=1", "AWS_REGION=eu-west-1"}, ""},
+		"a key and a region":           {"agent", environment{key, "AWS_REGION=eu-west-1"}, host + "eu-west-1.amazonaws.com"},
+		"the default region":           {"agent", environment{key, "AWS_DEFAULT_REGION=us-west-2"}, host + "us-west-2.amazonaws.com"},
+		"a region in China":            {"agent", environment{key, "AWS_REGION=cn-north-1"}, host + "cn-north-1.amazonaws.com.cn"},
+		"no region":                    {"agent", environment{key}, ""},
+		"Claude Code's region":         {"claude", environment{key, "CLAUDE_CODE_USE_BEDROCK=1"}, host + "us-east-1.amazonaws.com"},
+		"Claude Code, Anthropic's API": {"claude", environment{key, "CLAUDE_CODE_USE_BEDROCK=0"}, ""},
+		"no name of a region":          {"agent", environment{key, "AWS_REGION=evil.example/"}, ""},
+		"a gateway": {"claude", environment{"CLAUDE_CODE_SKIP_BEDROCK_AUTH=1",
+			"ANTHROPIC_BEDROCK_BASE_URL=http://g"}, "http://g"},
+		"an endpoint": {"agent", environment{key, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME=http://e"}, "http://e"},
+	} {
+		var want []string
+		if c.upstream != "" {
+			want = []string{"ANTHROPIC_BEDROCK_BASE_URL=" + base, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME=" + base}
+		}
+		got := bedrockUpstream(c.program, c.env)
+		if changed := bedrockEnvironment(c.env, base, got); got != c.upstream || !slices.Equal(changed, want) {
+			t.Errorf("%s: %q, %q", name, got, changed)
+		}
+	}
+	if changed := bedrockEnvironment(environment{"AWS_REGION=eu-west-1"}, base, "http://set"); changed != nil {
+		t.Errorf("signed calls are sent here: %q", changed)
+	}
+}
+
 // Calls go where the program would have sent them, unless it is told otherwise.
 func TestPlanFindsUpstreams(t *testing.T) {
 	bin := t.TempDir()
