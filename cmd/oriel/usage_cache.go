@@ -30,7 +30,7 @@ func (o *usageFlags) showCache(cmd *cobra.Command) error {
 			return fmt.Errorf("--since: %w", err)
 		}
 	}
-	out, r := cmd.OutOrStdout(), new(misses.Report)
+	out, r := cmd.OutOrStdout(), new(misses.CacheReport)
 	var short shortIDs
 	err = o.data.with(cmd.Context(), func(s tenantStore) error {
 		if r, err = misses.Read(cmd.Context(), s, s.tenant, options); err != nil {
@@ -52,7 +52,7 @@ func (o *usageFlags) showCache(cmd *cobra.Command) error {
 }
 
 // drawCache shows a report to a person.
-func drawCache(r *misses.Report, short shortIDs, sc term.Screen) []byte {
+func drawCache(r *misses.CacheReport, short shortIDs, sc term.Screen) []byte {
 	var b bytes.Buffer
 	paragraph(&b, sc, "%s, %s prompt tokens: %s read from the provider's cache (%s), %s more could have been",
 		term.Things(r.Calls-r.Unreported, "call"), term.Thousands(r.Input), term.Thousands(r.Read),
@@ -87,7 +87,7 @@ func drawCache(r *misses.Report, short shortIDs, sc term.Screen) []byte {
 }
 
 // drawChange shows what stood where two prompts part.
-func drawChange(b *bytes.Buffer, c *misses.Change, sc term.Screen) {
+func drawChange(b *bytes.Buffer, c *misses.Break, sc term.Screen) {
 	if c == nil {
 		return
 	}
@@ -129,7 +129,7 @@ func why(m *misses.Miss) string {
 }
 
 // changed says what the client changed.
-func changed(c *misses.Change) string {
+func changed(c *misses.Break) string {
 	switch {
 	case c == nil:
 		return ""

@@ -11,6 +11,7 @@ import (
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/limit"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/misses"
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/internal/settings"
 	"github.com/oriel-context/oriel/timeline"
@@ -61,6 +62,7 @@ type Handler struct {
 	slots   *limit.Slots
 	started time.Time
 	ledger  *usage.Reader
+	misses  *misses.Reader
 	titles  cache[string]
 	abouts  cache[report.About] // of conversations without recorded calls
 	calls   cache[[]report.Call]
@@ -103,7 +105,7 @@ func New(o Options) *Handler {
 		o.Now = time.Now
 	}
 	h := &Handler{Options: o, mux: http.NewServeMux(), slots: limit.NewSlots(maxWork, maxShare), started: o.Now(),
-		ledger: usage.NewReader(o.Store)}
+		ledger: usage.NewReader(o.Store), misses: misses.NewReader(o.Store)}
 	h.remember()
 	for i := range routes {
 		h.mount(&routes[i])

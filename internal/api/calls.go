@@ -7,6 +7,7 @@ import (
 	"github.com/oriel-context/oriel/internal/clip"
 	"github.com/oriel-context/oriel/internal/report"
 	"github.com/oriel-context/oriel/internal/report/composition"
+	"github.com/oriel-context/oriel/internal/report/misses"
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -56,7 +57,19 @@ func (q *request) callList() (*list[report.Call], error) {
 			out.Items[len(out.Items)-1].SetPrice(all)
 		}
 	})
+	if err != nil {
+		return nil, err
+	}
+	found, err := q.missed(ctx, c)
+	for i := range out.Items {
+		out.Items[i].SetMiss(found)
+	}
 	return out, err
+}
+
+// missed returns what the calls of a conversation could have read from their providers' caches.
+func (q *request) missed(ctx context.Context, c *timeline.Conversation) ([]misses.Call, error) {
+	return q.misses.Calls(ctx, q.tenant, c, q.models())
 }
 
 // findCall returns the conversation that the path names, its calls, and the call that a
@@ -93,7 +106,11 @@ func (q *request) call() (*report.Call, error) {
 		return nil, err
 	}
 	out := *at
-	err = q.ledger.Calls(q.Context(), q.tenant, c, q.models(), out.SetPrice)
+	if err = q.ledger.Calls(q.Context(), q.tenant, c, q.models(), out.SetPrice); err != nil {
+		return nil, err
+	}
+	found, err := q.missed(q.Context(), c)
+	out.SetMiss(found)
 	return &out, err
 }
 

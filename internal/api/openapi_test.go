@@ -111,6 +111,7 @@ var requests = map[string][]string{
 	"usage": {"usage", "usage?by=hour&since=24h", "usage?by=model",
 		"usage?by=conversation&conversation=settle&zone=Europe/Berlin"},
 	"dayComposition": {"composition", "composition?since=7d"},
+	"cache":          {"cache", "cache?since=7d"},
 	"conversations": {"conversations", "conversations?limit=1", "conversations?search=port",
 		"conversations?project=none"},
 	"conversation": {"conversations/settle", "conversations/a%2Fb", "conversations/last"},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/call"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/misses"
 	"github.com/oriel-context/oriel/internal/report/usage"
 	"github.com/oriel-context/oriel/timeline"
 	"github.com/oriel-context/oriel/token"
@@ -343,4 +344,16 @@ func (q *request) usage() (*usageReport, error) {
 		out.Since = &since
 	}
 	return out, nil
+}
+
+func (q *request) cache() (*misses.CacheReport, error) {
+	now, err := q.now()
+	if err != nil {
+		return nil, err
+	}
+	o := misses.Options{Models: q.models()}
+	if o.Since, err = q.since(now); err != nil {
+		return nil, err
+	}
+	return q.misses.Read(q.Context(), q.tenant, o)
 }

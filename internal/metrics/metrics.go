@@ -35,6 +35,8 @@ type Metrics struct {
 	stages                               map[string]prometheus.Observer
 	calibration                          prometheus.Histogram
 	quality                              []qualityCounter
+	readable                             prometheus.Counter
+	unread                               *prometheus.CounterVec
 }
 
 // other is the label of everything that is not in a list.
@@ -87,6 +89,7 @@ func New(version string, models *token.Models) *Metrics {
 	m.registry.MustRegister(m.calibration)
 	m.registerStages()
 	m.registerQuality()
+	m.registerCache()
 	m.zero()
 	return m
 }
@@ -150,6 +153,9 @@ func (m *Metrics) SetModels(models *token.Models) {
 	}
 	m.models.Store(models)
 }
+
+// Models returns the table of models in use.
+func (m *Metrics) Models() *token.Models { return m.models.Load() }
 
 // Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {

@@ -18,6 +18,7 @@ import (
 	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/internal/metrics"
 	"github.com/oriel-context/oriel/internal/proxy"
+	"github.com/oriel-context/oriel/internal/report/misses"
 	"github.com/oriel-context/oriel/internal/report/quality"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
 )
@@ -64,6 +65,17 @@ func TestQualityIsCounted(t *testing.T) {
 		"oriel_repeated_work_total": 3, "oriel_recalled_passages_total": 8,
 		"oriel_recalled_passages_used_total": 2, "oriel_window_bytes_total": 1000,
 		"oriel_window_repeated_bytes_total": 10, "oriel_window_stale_bytes_total": 20,
+	})
+}
+
+func TestUnreadTokensAreCountedByReason(t *testing.T) {
+	m := metrics.New("v1", nil)
+	m.Cache(&misses.Call{Prompt: 1000, Read: 200, Could: 900, Miss: &misses.Miss{Reason: misses.Pause, Tokens: 700}})
+	m.Cache(&misses.Call{Prompt: 1000, Read: 900, Could: 900})
+	expect(t, m, map[string]float64{
+		"oriel_cache_readable_tokens_total":                1800,
+		`oriel_cache_unread_tokens_total{reason="pause"}`:  700,
+		`oriel_cache_unread_tokens_total{reason="client"}`: 0,
 	})
 }
 

@@ -12,7 +12,9 @@ import (
 func (g *Gateway) openEvents(o *Options) (func(oriel.Event), error) {
 	meter, stop := startQuality(g.history, g.metrics)
 	g.onClose(stop)
-	receivers := []func(oriel.Event){g.hub.Publish, g.metrics.Event, meter.event}
+	cache, stop := startMisses(g.history, g.metrics)
+	g.onClose(stop)
+	receivers := []func(oriel.Event){g.hub.Publish, g.metrics.Event, meter.event, cache.event}
 	if o.OnEvent != nil {
 		receivers = append(receivers, o.OnEvent)
 	}

@@ -95,11 +95,11 @@ func canonical(raw []byte) []byte {
 type Difference struct {
 	// Shared, Again and Change are those of Facts.
 	Shared, Again int
-	Change        *Change
+	Change        *Break
 	// Rewritten is the first message that means the same in other bytes, such as arguments in
 	// another order, and lies before Change; nil if there is none. RewrittenAt is how much
 	// stands before it. Whether that matters to a provider shows in what it reads.
-	Rewritten   *Change
+	Rewritten   *Break
 	RewrittenAt int
 
 	old, now *part // at Change
@@ -147,13 +147,13 @@ func Compare(before, now *Prompt) *Difference {
 
 // changeOf describes the change of one part to another. If they are of different kinds, a part was
 // added or removed where the kind that comes first ends.
-func changeOf(old, now *part) *Change {
+func changeOf(old, now *part) *Break {
 	order := []string{Tools, System, Messages}
 	p := now
 	if slices.Index(order, old.where) < slices.Index(order, now.where) {
 		p = old
 	}
-	c := &Change{Where: p.where, At: p.at, Name: p.name}
+	c := &Break{Where: p.where, At: p.at, Name: p.name}
 	if old.where != now.where {
 		c.Old, c.New = around(old.raw, 0), around(now.raw, 0)
 		if p == now {

@@ -21,9 +21,9 @@ type Options struct {
 	Largest int
 }
 
-// Report is what was read from providers' caches. Its JSON form is that of oriel usage --cache
+// CacheReport is what was read from providers' caches. Its JSON form is that of oriel usage --cache
 // --json and of the API.
-type Report struct {
+type CacheReport struct {
 	// Calls counts the calls, Unreported those of them of which the provider reported no usage:
 	// they are in no other figure.
 	Calls      int `json:"calls"`
@@ -37,21 +37,21 @@ type Report struct {
 	// Cost is what the unread tokens cost more, in US dollars, without models that have no price.
 	Cost float64 `json:"cost"`
 	// Reasons are all reasons, in the order of the constants.
-	Reasons []Sum `json:"reasons"`
+	Reasons []ReasonSum `json:"reasons"`
 	// Largest are the calls with the most unread tokens.
-	Largest []Found `json:"largest"`
+	Largest []MissedCall `json:"largest"`
 }
 
-// Sum is the misses of one reason.
-type Sum struct {
+// ReasonSum is the misses of one reason.
+type ReasonSum struct {
 	Reason Reason  `json:"reason"`
 	Calls  int     `json:"calls"`
 	Tokens int     `json:"tokens"`
 	Cost   float64 `json:"cost"`
 }
 
-// Found is a call with a miss.
-type Found struct {
+// MissedCall is a call with a miss.
+type MissedCall struct {
 	Conversation string    `json:"conversation"`
 	Call         int       `json:"call"`
 	ID           string    `json:"id"`
@@ -62,12 +62,12 @@ type Found struct {
 }
 
 // Read adds up the recorded calls of a tenant.
-func Read(ctx context.Context, store timeline.Store, tenant string, o Options) (*Report, error) {
+func Read(ctx context.Context, store timeline.Store, tenant string, o Options) (*CacheReport, error) {
 	return NewReader(store).Read(ctx, tenant, o)
 }
 
 // Read adds up the recorded calls of a tenant.
-func (r *Reader) Read(ctx context.Context, tenant string, o Options) (*Report, error) {
+func (r *Reader) Read(ctx context.Context, tenant string, o Options) (*CacheReport, error) {
 	all, err := r.store.Conversations(ctx, tenant)
 	if err != nil {
 		return nil, err
@@ -92,12 +92,12 @@ func (r *Reader) Read(ctx context.Context, tenant string, o Options) (*Report, e
 
 // sum adds up calls.
 type sum struct {
-	total   Report
-	reasons map[Reason]*Sum
-	found   []Found
+	total   CacheReport
+	reasons map[Reason]*ReasonSum
+	found   []MissedCall
 }
 
-func newSum() *sum { return &sum{reasons: map[Reason]*Sum{}} }
+func newSum() *sum { return &sum{reasons: map[Reason]*ReasonSum{}} }
 
 // add adds a call of a conversation.
 func (a *sum) add(conversation string, c *Call) {
@@ -115,7 +115,7 @@ func (a *sum) add(conversation string, c *Call) {
 	}
 	of := a.reasons[c.Miss.Reason]
 	if of == nil {
-		of = &Sum{Reason: c.Miss.Reason}
+		of = &ReasonSum{Reason: c.Miss.Reason}
 		a.reasons[c.Miss.Reason] = of
 	}
 	of.Calls++
@@ -123,23 +123,23 @@ func (a *sum) add(conversation string, c *Call) {
 	of.Cost += c.Miss.Cost
 	r.Unread += c.Miss.Tokens
 	r.Cost += c.Miss.Cost
-	a.found = append(a.found, Found{Conversation: conversation, Call: c.Number, ID: c.ID, Time: c.Time.UTC(),
+	a.found = append(a.found, MissedCall{Conversation: conversation, Call: c.Number, ID: c.ID, Time: c.Time.UTC(),
 		Asked: c.Model, Read: c.Read, Miss: *c.Miss})
 }
 
 // report returns the sums, with the largest misses.
-func (a *sum) report(largest int) *Report {
+func (a *sum) report(largest int) *CacheReport {
 	r := a.total
 	r.Cost = usage.Dollars(r.Cost)
 	for _, reason := range Reasons {
-		s := Sum{Reason: reason}
+		s := ReasonSum{Reason: reason}
 		if of := a.reasons[reason]; of != nil {
 			s = *of
 			s.Cost = usage.Dollars(s.Cost)
 		}
 		r.Reasons = append(r.Reasons, s)
 	}
-	slices.SortStableFunc(a.found, func(a, b Found) int { return cmp.Compare(b.Tokens, a.Tokens) })
-	r.Largest = append([]Found{}, a.found[:min(largest, len(a.found))]...)
+	slices.SortStableFunc(a.found, func(a, b MissedCall) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	r.Largest = append([]MissedCall{}, a.found[:min(largest, len(a.found))]...)
 	return &r
 }

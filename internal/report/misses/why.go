@@ -59,7 +59,7 @@ type Facts struct {
 	// have been read, too.
 	Shared, Again int
 	// Change is where the prompts part; nil if the prompt continues the one before.
-	Change *Change
+	Change *Break
 	// Cut reports that Oriel made that change, Plan by which plan; it may be empty.
 	Cut  bool
 	Plan string
@@ -97,13 +97,13 @@ type Miss struct {
 	// Minimum is the shortest prefix that the provider caches, for the reason minimum.
 	Minimum int `json:"minimum,omitempty"`
 	// Change is where the prompt parts from the one before, for the reasons client and cut.
-	Change *Change `json:"change,omitempty"`
+	Change *Break `json:"change,omitempty"`
 	// Said is the provider's own diagnosis, if the client had asked for one.
 	Said string `json:"said,omitempty"`
 }
 
-// Change is where a prompt parts from the one before it.
-type Change struct {
+// Break is where a prompt parts from the one before it.
+type Break struct {
 	// Where is tools, system, messages, or marks: the client asked for no cache there.
 	Where string `json:"where"`
 	// At is the number of the tool, of the part of the system prompt or of the message in the body
@@ -119,7 +119,7 @@ type Change struct {
 	New string `json:"new,omitempty"`
 }
 
-// Where of a Change.
+// Where of a Break.
 const (
 	Tools    = "tools"
 	System   = "system"
@@ -156,7 +156,7 @@ func Why(f *Facts) *Miss {
 	lost := f.Read+small <= min(f.Shared, could) // something is gone that both prompts begin with
 	switch minimum := f.Cache.Min; {
 	case explicit && f.Read+f.Written == 0 && f.Prompt >= minimum:
-		m.Reason, m.Change = Client, &Change{Where: Marks}
+		m.Reason, m.Change = Client, &Break{Where: Marks}
 	case lost && f.Longest > 0 && f.Pause >= f.Longest:
 		m.pause(f, f.Longest)
 	case f.Model != "":
@@ -164,13 +164,13 @@ func Why(f *Facts) *Miss {
 	case f.Read == 0 && min(f.Prompt, f.Before) < minimum:
 		m.Reason, m.Minimum = Minimum, minimum
 	case explicit && f.Kept == 0 && f.Before >= minimum:
-		m.Reason, m.Change = Client, &Change{Where: Marks}
+		m.Reason, m.Change = Client, &Break{Where: Marks}
 	case f.Change != nil && f.Cut:
 		m.Reason, m.Plan, m.Change = Cut, f.Plan, f.Change
 	case f.Change != nil:
 		m.Reason, m.Change = Client, f.Change
 	case explicit && f.Read+small > f.Kept:
-		m.Reason, m.Change = Client, &Change{Where: Marks} // the rest was not marked
+		m.Reason, m.Change = Client, &Break{Where: Marks} // the rest was not marked
 	case lost && f.Lifetime > 0 && f.Pause >= f.Lifetime:
 		m.pause(f, f.Lifetime)
 	default:

@@ -13,7 +13,7 @@ import (
 func TestWhyAPromptWasNotRead(t *testing.T) {
 	explicit := token.CacheRule{Mode: "explicit", Min: 1024}
 	automatic := token.CacheRule{Mode: "automatic", Min: 1024, Step: 128}
-	change := &Change{Where: Messages, At: 3}
+	change := &Break{Where: Messages, At: 3}
 	whole := Facts{Prompt: 10_000, Before: 9000, Kept: 9000, Shared: 9000, Written: 10_000, Lifetime: 5 * time.Minute,
 		Longest: 5 * time.Minute, Pause: time.Minute, Cache: explicit}
 	for _, c := range []struct {

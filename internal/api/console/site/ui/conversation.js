@@ -2,6 +2,7 @@
 // a message, the plans, what the model saw, a difference or the window is looked at.
 
 import { address, get, later, of, remove, send, turns } from './api.js';
+import { cacheOf } from './cache.js';
 import { count, el, foreign, link, loading, money, percent, plural, priced, problem, replace, short, show, tokens, when } from './dom.js';
 import { failure } from './failure.js';
 import { VirtualList } from './list.js';
@@ -32,6 +33,7 @@ export default function conversation({ args, params, go, title, toast }) {
   const undoButton = el('button', { type: 'button', onclick: () => go({ tab: 'plans', plan: state.strip.plan, preview: '1' }) }, 'Undo…');
   const bar = el('div', { class: 'call-bar' }, earlier, at, slider, after, newest);
   const callFacts = el('div', {});
+  const cacheBox = el('div', { class: 'cache-box' });
   const stripCard = el('section', { class: 'card', 'aria-label': 'The window at a call' }, bar, callFacts, strip.node, legend());
   const list = new VirtualList({ rowHeight: 50, label: 'Messages', draw: row, onopen: (i) => {
     go({ message: i + 1, tab: null }, { replace: true });
@@ -146,8 +148,22 @@ export default function conversation({ args, params, go, title, toast }) {
         el('span', {}, foreign(s.model)), el('span', {}, when(s.time)),
         s.plan ? el('button', { type: 'button', class: 'quiet', onclick: () => go({ tab: 'plans', plan: s.plan }) }, `plan ${s.plan}`) : el('span', {}, 'nothing left out'),
         s.branch ? el('span', { class: 'tag', title: 'the messages of this call are not those of the newest' }, 'another branch') : null),
-      failure(s));
+      failure(s), cacheBox);
     drawActions();
+    drawCache(s.call);
+  }
+
+  // drawCache says how much of a call was read from the provider's cache. To find out why it was
+  // not more takes longer than the rest.
+  async function drawCache(call) {
+    if (cacheBox.dataset.call !== String(call)) replace(cacheBox, loading('cache'));
+    cacheBox.dataset.call = String(call);
+    try {
+      const c = await get(of(name, `calls/${call}`), {}, turn('cache'));
+      replace(cacheBox, cacheOf(c));
+    } catch (err) {
+      if (err.name !== 'AbortError') replace(cacheBox);
+    }
   }
 
   async function showCall(call) {

@@ -1,7 +1,8 @@
 // Usage: what calls used, cost and saved, by time, model, project or conversation.
 
 import { get, later, turns, zone } from './api.js';
-import { count, el, figure, foreign, link, loading, money, percent, place, plural, priced, short, show, table } from './dom.js';
+import { cacheCard } from './cache.js';
+import { count, el, figure, foreign, link, loading, money, percent, place, plural, priced, replace, short, show, table } from './dom.js';
 
 const ways = { day: 'day', hour: 'hour', week: 'week', month: 'month', model: 'model', project: 'project', conversation: 'conversation' };
 const spans = { '24h': 'the last 24 hours', '7d': 'the last 7 days', '30d': 'the last 30 days', '365d': 'the last year' };
@@ -25,6 +26,7 @@ const columns = [
 
 export default function usage({ params, go }) {
   const body = el('section', { class: 'card' }, loading());
+  const cache = el('div', {});
   const pick = (label, options, name, fallback) => {
     const node = el('select', { onchange: () => go({ [name]: node.value === fallback ? null : node.value }) }, Object.entries(options).map(([k, v]) => el('option', { value: k }, v)));
     return [node, el('label', { class: 'field inline' }, label, node)];
@@ -32,17 +34,31 @@ export default function usage({ params, go }) {
   const [by, byField] = pick('by', ways, 'by', 'day');
   const [since, sinceField] = pick('in', spans, 'since', '30d');
   const node = el('div', { class: 'stack' },
-    el('div', { class: 'head' }, el('div', {}, el('h1', {}, 'Usage'), el('p', { class: 'sub' }, 'What calls used and cost, and what they would have cost without Oriel.')), el('div', { class: 'actions' }, byField, sinceField)), body);
+    el('div', { class: 'head' }, el('div', {}, el('h1', {}, 'Usage'), el('p', { class: 'sub' }, 'What calls used and cost, and what they would have cost without Oriel.')), el('div', { class: 'actions' }, byField, sinceField)), body, cache);
   const turn = turns();
 
   function load() {
     by.value = params.by ?? 'day';
     since.value = params.since ?? '30d';
+    if (!cache.childElementCount) replace(cache, loading('Looking at caches'));
+    drawCache();
     return show(body, async () => {
-      const signal = turn();
+      const signal = turn('usage');
       const [u, named] = await Promise.all([get('usage', { by: by.value, since: since.value, zone }, signal), by.value === 'conversation' ? get('conversations', { limit: 500 }, signal) : { items: [] }]);
       return u.rows.length ? report(u, new Map(named.items.map((c) => [c.id, c.title]))) : el('p', { class: 'empty' }, `No call in ${spans[since.value]}. What it uses and costs appears here with the first one.`);
     }, load);
+  }
+
+  // drawCache shows why calls were not read from caches, which takes longer to find out.
+  async function drawCache() {
+    try {
+      const signal = turn('cache');
+      const r = await get('cache', { since: since.value, zone }, signal);
+      const named = r.largest.length ? await get('conversations', { limit: 500 }, signal) : { items: [] };
+      replace(cache, cacheCard(r, new Map(named.items.map((c) => [c.id, c.title]))));
+    } catch (err) {
+      if (err.name !== 'AbortError') replace(cache);
+    }
   }
 
   const soon = later(15000, load);
