@@ -80,6 +80,10 @@ func eachNumber(v reflect.Value, path string, visit func(path string, n float64)
 		for i := range v.Len() {
 			eachNumber(v.Index(i), fmt.Sprintf("%s[%d]", path, i), visit)
 		}
+	case v.Kind() == reflect.Map:
+		for _, k := range v.MapKeys() {
+			eachNumber(v.MapIndex(k), path+"."+k.String(), visit)
+		}
 	case v.Kind() == reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Type().Field(i)

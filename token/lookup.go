@@ -1,6 +1,7 @@
 package token
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -104,6 +105,7 @@ func (m Model) clone() Model {
 	m.Aliases = slices.Clone(m.Aliases)
 	m.Widen = slices.Clone(m.Widen)
 	m.Prices.Tiers = slices.Clone(m.Prices.Tiers)
+	m.Prices.Service = maps.Clone(m.Prices.Service)
 	m.Cache.TTL = slices.Clone(m.Cache.TTL)
 	return m
 }

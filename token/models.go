@@ -139,7 +139,8 @@ func (m Model) WindowFor(betas ...string) int {
 }
 
 // Rates are prices in US dollars per million tokens. A cache rate of 0 means that
-// the input rate applies.
+// the input rate applies. CacheWrite1h is for the longer lifetime that a client may ask
+// for: an hour of Anthropic's cache, twelve of OpenAI's.
 type Rates struct {
 	Input        float64 `json:"input"`
 	Output       float64 `json:"output"`
@@ -155,6 +156,9 @@ type Prices struct {
 	// Tiers are in rising order of Over. A tier replaces all rates for the
 	// whole request.
 	Tiers []Tier `json:"tiers,omitempty"`
+	// Service has the factor on all rates for each service tier at another price than
+	// the standard one ("flex", "priority").
+	Service map[string]float64 `json:"service,omitempty"`
 }
 
 // Tier applies to requests whose prompt has more than Over tokens.
@@ -164,13 +168,17 @@ type Tier struct {
 }
 
 // Usage is a provider's report on one call. The fields do not overlap: Input
-// excludes what was read from or written to the cache.
+// excludes what was read from or written to the cache. CacheWrite1h was written for the longer
+// lifetime that clients may ask for; see Rates.
 type Usage struct {
 	Input        int `json:"input"`
 	CacheRead    int `json:"cache_read"`
 	CacheWrite   int `json:"cache_write"`
 	CacheWrite1h int `json:"cache_write_1h"`
 	Output       int `json:"output"`
+	// Service is the service tier that the call was served with, in lower case; "" for
+	// the standard one.
+	Service string `json:"service,omitempty"`
 }
 
 // Prompt returns the size of the whole input, cached or not.
@@ -192,7 +200,8 @@ func (p Prices) For(prompt int) Rates {
 	return r
 }
 
-// Cost returns the price of one call in US dollars (SPEC B5).
+// Cost returns the price of one call in US dollars (SPEC B5). A service tier without a factor
+// costs as much as the standard one.
 func (p Prices) Cost(u Usage) float64 {
 	r := p.For(u.Prompt())
 	or := func(rate, otherwise float64) float64 {
@@ -207,6 +216,9 @@ func (p Prices) Cost(u Usage) float64 {
 		float64(u.CacheWrite)*write +
 		float64(u.CacheWrite1h)*or(r.CacheWrite1h, write) +
 		float64(u.Output)*r.Output
+	if factor := p.Service[u.Service]; factor > 0 {
+		sum *= factor
+	}
 	return sum / 1e6
 }
 

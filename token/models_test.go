@@ -239,7 +239,7 @@ func TestCost(t *testing.T) {
 		want  float64
 	}{
 		// 1000·3 + 90000·0.3 + 2000·3.75 + 1000·6 + 500·15 = 3000+27000+7500+6000+7500 = 51000 millionths
-		{"claude-sonnet-4-5", Usage{1000, 90_000, 2000, 1000, 500}, 0.051},
+		{"claude-sonnet-4-5", Usage{Input: 1000, CacheRead: 90_000, CacheWrite: 2000, CacheWrite1h: 1000, Output: 500}, 0.051},
 		// More than 200k of prompt: 10000·6 + 200000·0.6 + 1000·22.5 = 60000+120000+22500
 		{"claude-sonnet-4-5", Usage{Input: 10_000, CacheRead: 200_000, Output: 1000}, 0.2025},
 		// Exactly 200k is still short: 200000·3
@@ -247,8 +247,15 @@ func TestCost(t *testing.T) {
 		{"gpt-4o", Usage{Input: 1_000_000, CacheRead: 1_000_000, Output: 1_000_000}, 2.5 + 1.25 + 10},
 		// No price for the cache: the input's holds.
 		{"gpt-4", Usage{Input: 1000, CacheRead: 1000, CacheWrite: 1000, CacheWrite1h: 1000}, 0.12},
-		// No hour price: that of the ordinary write holds.
-		{"gpt-6-astra", Usage{CacheWrite1h: 100_000}, 1.25},
+		// Twelve hours cost twice what half an hour does.
+		{"gpt-6.1-terra", Usage{CacheWrite: 100_000}, 0.125},
+		{"gpt-6.1-terra", Usage{CacheWrite1h: 100_000}, 0.25},
+		// Service tiers: half, double, and one that costs as much as the standard one.
+		{"gpt-6.1-terra", Usage{Input: 100_000, Output: 1000, Service: "flex"}, 0.0525},
+		{"gpt-6.1-terra", Usage{Input: 100_000, Output: 1000, Service: "priority"}, 0.21},
+		{"gpt-6.1-terra", Usage{Input: 100_000, Output: 1000, Service: "fast"}, 0.21},
+		{"gpt-6.1-terra", Usage{Input: 100_000, Output: 1000, Service: "scale"}, 0.105},
+		{"claude-opus-5-5", Usage{Input: 100_000, Service: "fast"}, 0.8},
 		// Third of four tiers: 130000·3
 		{"qwen3-coder-plus", Usage{Input: 130_000}, 0.39},
 		{"llama-3.1", Usage{Input: 1000, Output: 1000}, 0},

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -196,6 +197,7 @@ func (f Figures) lay(m *Model) bool {
 	if f.Prices.Known() {
 		m.Prices = f.Prices
 		m.Prices.Tiers = slices.Clone(f.Prices.Tiers)
+		m.Prices.Service = maps.Clone(f.Prices.Service)
 	}
 	return f.Window > 0 || f.MaxOutput > 0 || f.CacheMin > 0 || f.Prices.Known()
 }

@@ -107,8 +107,12 @@ func showReply(t testing.TB, r *wire.Reply) string {
 	}
 	fmt.Fprintf(&out, "%s id=%q model=%q stop=%q\n", end, r.ID, r.Model, r.Stop)
 	if u := r.Usage; u.HasUsage {
-		fmt.Fprintf(&out, "usage: input %d, read %d, written %d + %d, total %d; output %d, reasoning %d\n",
+		fmt.Fprintf(&out, "usage: input %d, read %d, written %d + %d, total %d; output %d, reasoning %d",
 			u.Input, u.CacheRead, u.CacheWrite, u.CacheWrite1h, u.TotalInput(), u.Output, u.Reasoning)
+		if u.Service != "" {
+			fmt.Fprintf(&out, "; tier %s", u.Service)
+		}
+		out.WriteString("\n")
 	}
 	if e := r.Error; e != nil {
 		fmt.Fprintf(&out, "%v (overflow: %t)\n", e, isOverflow(200, e.Raw))

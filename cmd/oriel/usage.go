@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -359,6 +360,10 @@ func usageNotes(b *bytes.Buffer, r *usage.Report) {
 	default:
 		fmt.Fprintf(b, "%s tokens were not sent, which saved about %s (%.0f%%)\n", term.Thousands(t.LeftOut),
 			term.Money(saved), 100*saved/t.Without)
+	}
+	for _, tier := range slices.Sorted(maps.Keys(t.Services)) {
+		fmt.Fprintf(b, "%s at the price of service tier %s\n", term.Things(t.Services[tier], "call"),
+			term.OneLine(tier, 32))
 	}
 	if t.Summaries > 0 {
 		fmt.Fprintf(b, "summaries cost %s more\n", term.Money(t.Summaries))

@@ -153,3 +153,14 @@ func TestUsageNotesFit(t *testing.T) {
 		t.Errorf("%q, want %q", notes, want)
 	}
 }
+
+// Calls of service tiers at another price are named below the table.
+func TestUsageNamesServiceTiers(t *testing.T) {
+	r := &usage.Report{By: usage.Model, Total: usage.Row{Key: "total", Calls: 3,
+		Services: map[string]int{"priority": 1, "flex": 2}}}
+	_, notes, _ := strings.Cut(string((&usageScreen{Report: r}).draw(term.Style{}, 100)), "\n\n")
+	want := "2 calls at the price of service tier flex\n1 call at the price of service tier priority\n"
+	if notes != want {
+		t.Errorf("%q, want %q", notes, want)
+	}
+}

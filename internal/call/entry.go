@@ -96,7 +96,7 @@ func (c *Call) entry(reply *wire.Reply, err error) *entry {
 	}
 	if u := reply.Usage; u.HasUsage {
 		e.Usage = &event.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
-			Hour: u.CacheWrite1h, Reasoning: u.Reasoning}
+			Hour: u.CacheWrite1h, Reasoning: u.Reasoning, Service: c.clean(u.Service, clip.Name)}
 	}
 	e.Outcome = event.OutcomeFailed
 	switch {

@@ -137,6 +137,8 @@ type Usage struct {
 	CacheWrite int `json:"cache_write,omitempty"`
 	Hour       int `json:"cache_write_1h,omitempty"`
 	Reasoning  int `json:"reasoning,omitempty"`
+	// Service is the service tier at another price that the provider used, such as "flex".
+	Service string `json:"service,omitempty"`
 }
 
 // Emit logs an event and passes it to receive, which may be nil. Calls are logged at debug

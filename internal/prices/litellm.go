@@ -24,6 +24,12 @@ type litellmEntry struct {
 	Output   number  `json:"max_output_tokens"`
 	CacheMin number  `json:"prompt_cache_min_tokens"`
 	Tiers    []tiers `json:"tiered_pricing"`
+	// What the input costs in a service tier.
+	Flex      number `json:"input_cost_per_token_flex"`
+	Priority  number `json:"input_cost_per_token_priority"`
+	Ultrafast number `json:"input_cost_per_token_ultrafast"`
+	// Special has factors on the standard price, such as that of fast replies.
+	Special json.RawMessage `json:"provider_specific_entry"`
 }
 
 type tiers struct {
@@ -37,6 +43,8 @@ type rates struct {
 	CacheRead    number `json:"cache_read_input_token_cost"`
 	CacheWrite   number `json:"cache_creation_input_token_cost"`
 	CacheWrite1h number `json:"cache_creation_input_token_cost_above_1hr"`
+	// CacheWrite12h is that of OpenAI's longer lifetime. A model has one of the two.
+	CacheWrite12h number `json:"cache_creation_input_token_cost_above_12hr"`
 }
 
 // A number is what LiteLLM's file has where a number belongs; a text there counts as none.
@@ -68,12 +76,12 @@ func (n number) tokens() int {
 
 func (r rates) dollars() token.Rates {
 	return token.Rates{Input: r.Input.dollars(), Output: r.Output.dollars(), CacheRead: r.CacheRead.dollars(),
-		CacheWrite: r.CacheWrite.dollars(), CacheWrite1h: r.CacheWrite1h.dollars()}
+		CacheWrite: r.CacheWrite.dollars(), CacheWrite1h: max(r.CacheWrite1h, r.CacheWrite12h).dollars()}
 }
 
 // above matches the names of rates for prompts of more than so many tokens.
 var above = regexp.MustCompile(`^(input_cost_per_token|output_cost_per_token|cache_read_input_token_cost|` +
-	`cache_creation_input_token_cost|cache_creation_input_token_cost_above_1hr)_above_(\d+)k_tokens$`)
+	`cache_creation_input_token_cost|cache_creation_input_token_cost_above_12?hr)_above_(\d+)k_tokens$`)
 
 // dated matches what follows a model's name in a name with a date.
 var dated = regexp.MustCompile(`^-(\d{8}|\d{6}|\d{4}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|v\d)$`)
@@ -259,5 +267,35 @@ func pricesOf(e litellmEntry, raw json.RawMessage) (token.Prices, error) {
 	if !p.Known() {
 		return token.Prices{}, nil
 	}
+	p.Service = e.services(base)
 	return p, nil
+}
+
+// services returns the factors of service tiers on the price of the input, to which the others
+// are in proportion but for a few cache prices of Google's older models.
+func (e *litellmEntry) services(base rates) map[string]float64 {
+	out := map[string]float64{}
+	set := func(tier string, factor float64) {
+		if factor = math.Round(factor*1000) / 1000; factor > 0 && factor < 100 && factor != 1 {
+			out[tier] = factor
+		}
+	}
+	if base.Input > 0 {
+		for tier, price := range map[string]number{"flex": e.Flex, "priority": e.Priority, "ultrafast": e.Ultrafast} {
+			set(tier, float64(price/base.Input))
+		}
+	}
+	if factor, ok := out["priority"]; ok && e.Provider == "openai" {
+		out["fast"] = factor // another name of it
+	}
+	var special struct {
+		Fast number `json:"fast"`
+	}
+	if json.Unmarshal(e.Special, &special) == nil {
+		set("fast", float64(special.Fast))
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
 }

@@ -37,7 +37,13 @@ const sample = `{
   "max_input_tokens": 1000000, "max_output_tokens": 128000,
   "input_cost_per_token": 8e-06, "output_cost_per_token": 4e-05, "cache_read_input_token_cost": 2e-07,
   "cache_creation_input_token_cost": 1e-05, "cache_creation_input_token_cost_above_1hr": 1.6e-05,
-  "cache_creation_input_token_cost_above_1hr_above_200k_tokens": 3.2e-05, "prompt_cache_min_tokens": 512.0},
+  "cache_creation_input_token_cost_above_1hr_above_200k_tokens": 3.2e-05, "provider_specific_entry": {"us": 1.1, "fast": 2},
+  "prompt_cache_min_tokens": 512.0},
+ "gpt-10": {"litellm_provider": "openai", "mode": "responses", "max_input_tokens": 922000,
+  "max_output_tokens": 128000, "input_cost_per_token": 1e-06, "output_cost_per_token": 5e-06,
+  "cache_creation_input_token_cost": 1.25e-06, "cache_creation_input_token_cost_above_12hr": 2.5e-06,
+  "cache_creation_input_token_cost_above_12hr_above_272k_tokens": 5e-06, "input_cost_per_token_flex": 5e-07,
+  "input_cost_per_token_priority": 1.75e-06},
  "gemini/gemini-9-flash-preview": {"litellm_provider": "gemini", "mode": "chat", "max_input_tokens": 1048576,
   "max_output_tokens": 65536, "input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06},
  "mistral/zai-glm-9": {"litellm_provider": "mistral", "mode": "chat", "max_input_tokens": 1000},
@@ -64,11 +70,16 @@ func TestVendorsOwnModelsAreTaken(t *testing.T) {
 			Rates: rate(1, 5, 0, 0, 0), Tiers: []token.Tier{{Over: 32_000, Rates: rate(2, 9, 0, 0, 0)}}}},
 		{ID: "claude-nine", Provider: "anthropic", Window: 1_000_000, MaxOutput: 128_000, CacheMin: 512,
 			Prices: token.Prices{Rates: rate(8, 40, 0.2, 10, 16),
-				Tiers: []token.Tier{{Over: 200_000, Rates: rate(8, 40, 0.2, 10, 32)}}}},
+				Tiers:   []token.Tier{{Over: 200_000, Rates: rate(8, 40, 0.2, 10, 32)}},
+				Service: map[string]float64{"fast": 2}}},
 		{ID: "gemini-9-flash", Provider: "google", Window: 1_048_576, MaxInput: 1_048_576, MaxOutput: 65_536,
 			Prices: token.Prices{Rates: rate(1, 2, 0, 0, 0)}},
 		{ID: "minimax-m9", Provider: "minimax", Window: 1_000_000},
 		{ID: "mistral-small", Provider: "mistral", Window: 262_144},
+		{ID: "gpt-10", Provider: "openai", Window: 1_050_000, MaxInput: 922_000, MaxOutput: 128_000,
+			Prices: token.Prices{Rates: rate(1, 5, 0, 1.25, 2.5),
+				Tiers:   []token.Tier{{Over: 272_000, Rates: rate(1, 5, 0, 1.25, 5)}},
+				Service: map[string]float64{"flex": .5, "priority": 1.75, "fast": 1.75}}},
 		{ID: "gpt-9", Provider: "openai", Window: 1_050_000, MaxInput: 922_000, MaxOutput: 128_000,
 			Prices: token.Prices{Rates: rate(2, 10, 0.1, 2.5, 0),
 				Tiers: []token.Tier{{Over: 272_000, Rates: rate(4, 15, 0.1, 2.5, 0)}}}},
@@ -95,7 +106,7 @@ func TestReadTellsTheFormsApart(t *testing.T) {
 	}
 	litellm, err := Read(put("prices.json", []byte(sample)))
 	if err != nil || litellm.Source != "LiteLLM's prices.json" || litellm.Date != "2026-12-24" ||
-		len(litellm.Models) != 7 {
+		len(litellm.Models) != 8 {
 		t.Errorf("LiteLLM's file: %+v, %v", litellm, err)
 	}
 	var wheel bytes.Buffer

@@ -9,7 +9,8 @@ import (
 )
 
 // Lifetime returns how long the provider keeps an unused prefix in its cache; 0 if that is
-// unknown. If the provider chooses among several lifetimes, Lifetime returns the longest.
+// unknown. If the provider chooses among several lifetimes, Lifetime returns the longest. If a
+// longer one has its own price, the client chooses.
 func Lifetime(m token.Model, b *wire.Body) time.Duration {
 	ttl := m.Cache.TTL
 	if len(ttl) == 0 {
@@ -18,6 +19,10 @@ func Lifetime(m token.Model, b *wire.Body) time.Duration {
 	seconds := ttl[0]
 	data := b.Data()
 	switch {
+	case m.Cache.Mode != "explicit" && m.Prices.CacheWrite1h > 0:
+		if hasMember(data, "ttl", "12h") {
+			seconds = ttl[len(ttl)-1]
+		}
 	case m.Cache.Mode != "explicit":
 		seconds = ttl[len(ttl)-1]
 		if hasMember(data, "prompt_cache_retention", "24h") {

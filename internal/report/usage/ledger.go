@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"slices"
 	"time"
 
 	"github.com/oriel-context/oriel/internal/call"
@@ -57,9 +58,22 @@ type line struct {
 	whole       int  // tokens of the last prompt as it came
 	cut, cached bool // something was ever left out; the provider's cache is used
 	began       time.Time
+	long        bool // what was written last stays in the cache for the longer lifetime
 	// hit is the largest part of a repeated prompt that the provider read from its cache.
 	hit float64
 	met bool // hit is known
+}
+
+// cold reports whether the provider's cache has nothing of the last prompt any more.
+func (s *line) cold(rule *token.CacheRule, now time.Time) bool {
+	if len(rule.TTL) == 0 {
+		return false
+	}
+	lifetime := rule.TTL[0]
+	if s.long {
+		lifetime = slices.Max(rule.TTL)
+	}
+	return now.Sub(s.began) > time.Duration(lifetime)*time.Second
 }
 
 // hits returns which part of what a call repeats the provider read from its cache, and whether
@@ -114,7 +128,7 @@ func (l *Ledger) Price(c *Call) Price {
 		s = &line{hit: 1}
 		l.lines[at] = s
 	}
-	cold := len(m.Cache.TTL) > 0 && c.Began.Sub(s.began) > time.Duration(m.Cache.TTL[0])*time.Second
+	cold := s.cold(&m.Cache, c.Began)
 	p := Price{Billed: true}
 	hit, seen := s.hit, false
 	if c.Usage != nil {
@@ -124,6 +138,9 @@ func (l *Ledger) Price(c *Call) Price {
 		p.Usage = estimate(&m.Cache, c, cold)
 	}
 	s.cached = s.cached || p.Usage.Prompt() > p.Usage.Input
+	if p.Usage.CacheWrite+p.Usage.CacheWrite1h > 0 {
+		s.long = p.Usage.CacheWrite1h > 0
+	}
 	p.Whole = p.Usage
 	if s.cut = s.cut || c.Came > c.Sent; s.cut {
 		prompt, had := p.Usage.Prompt()+max(0, c.Came-c.Sent), s.whole
@@ -178,7 +195,7 @@ func (l *Ledger) model(name string) token.Model {
 // asItCame returns the usage of a call if its prompt had been sent as it came; had is how
 // much of that would have been in the cache.
 func asItCame(sent token.Usage, prompt, had int) token.Usage {
-	u := token.Usage{CacheRead: min(had, prompt), Output: sent.Output}
+	u := token.Usage{CacheRead: min(had, prompt), Output: sent.Output, Service: sent.Service}
 	switch fresh := prompt - u.CacheRead; {
 	case sent.CacheWrite1h > sent.CacheWrite:
 		u.CacheWrite1h = fresh

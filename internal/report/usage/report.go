@@ -80,6 +80,9 @@ type Row struct {
 	// Summaries is the cost of summaries that a model wrote, in the background or
 	// while a call waited; Cost excludes it.
 	Summaries float64 `json:"summaries"`
+	// Services counts the calls that the provider served at another price than the standard
+	// one, by service tier ("flex", "priority").
+	Services map[string]int `json:"services,omitempty"`
 	// UnknownModels are the models without a price.
 	UnknownModels []string `json:"unknown_models"`
 	// Last is when the newest of the calls began.
@@ -151,7 +154,7 @@ func FromStored(conversation string, c *call.Stored) *Call {
 // OfProvider converts what a provider reported.
 func OfProvider(u *event.Usage) *token.Usage {
 	return &token.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.Hour,
-		Output: u.Output}
+		Output: u.Output, Service: u.Service}
 }
 
 // row returns the row of a call.
@@ -201,6 +204,12 @@ func (s *sum) add(row *Row, c *Call, p *Price) {
 		r.Output += p.Usage.Output
 		r.Cost += p.Cost
 		r.Without += p.Without
+		if tier := p.Usage.Service; tier != "" {
+			if r.Services == nil {
+				r.Services = map[string]int{}
+			}
+			r.Services[tier]++
+		}
 		if !p.Reported {
 			r.Unreported++
 		}

@@ -376,3 +376,38 @@ func TestASummaryOfALateCallCounts(t *testing.T) {
 		}
 	}
 }
+
+// A call costs what its service tier costs, and is counted as one of that tier. Without Oriel it
+// would have had the same tier.
+func TestAServiceTierHasItsOwnPrice(t *testing.T) {
+	h := &history{t: t, store: memory.New()}
+	const call = `"model":"gpt-6.1-terra","tokens":100000,"came":200000,"plan":"p","usage":{"input":100000,"output":0`
+	h.call("a", "", "2026-11-15T10:00:00Z", call+`}`)
+	h.call("b", "", "2026-11-15T10:00:01Z", call+`,"service":"flex"}`)
+	h.call("c", "", "2026-11-15T10:00:02Z", call+`,"service":"priority"}`)
+	r := h.read(usage.Options{By: usage.Conversation})
+	for _, row := range r.Rows {
+		want := map[string]float64{"a": .1, "b": .05, "c": .2}[row.Key]
+		if row.Cost != want || row.Without != 2*want {
+			t.Errorf("%s: cost %v of %v, want %v of %v", row.Key, row.Cost, row.Without, want, 2*want)
+		}
+	}
+	if got := r.Total.Services; len(got) != 2 || got["flex"] != 1 || got["priority"] != 1 {
+		t.Errorf("tiers: %v", got)
+	}
+}
+
+// What was written to the cache for the longer lifetime is there after the shorter one.
+func TestTheLongerLifetimeOfACacheCounts(t *testing.T) {
+	for written, want := range map[string]float64{"cache_write": .05, "cache_write_1h": .0005} {
+		h := &history{t: t, store: memory.New()}
+		h.call("a", "", "2026-11-15T10:00:00Z",
+			`"model":"gpt-6.1-terra","tokens":100000,"usage":{"input":0,"`+written+`":100000,"output":0}`)
+		h.call("a", "", "2026-11-15T12:00:00Z", `"model":"gpt-6.1-terra","tokens":50000,`+
+			`"repeats":{"came":50000,"sent":50000}`)
+		r := h.read(usage.Options{By: usage.Hour})
+		if got := r.Rows[1].Cost; got < want || got > 6*want {
+			t.Errorf("%s: two hours later 50,000 tokens cost %v, want %v", written, got, want)
+		}
+	}
+}

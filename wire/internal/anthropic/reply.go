@@ -34,4 +34,5 @@ func readUsage(u *protocol.Usage, v rawjson.Value) {
 	protocol.SetCount(&u.CacheWrite1h, v.Get("cache_creation").Get("ephemeral_1h_input_tokens"))
 	u.CacheWrite1h = min(u.CacheWrite1h, written)
 	u.CacheWrite = written - u.CacheWrite1h
+	u.SetService(v.Get("speed")) // service_tier is about capacity, not about the price
 }

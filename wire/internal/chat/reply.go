@@ -13,6 +13,7 @@ func readReply(r *protocol.Reply, root rawjson.Value) error {
 		return protocol.In(protocol.Wrong(choices, "an array"), "choices")
 	}
 	openai.ReadUsage(&r.Usage, root.Get("usage"))
+	r.Usage.SetService(root.Get("service_tier"))
 	for c := range choices.Elems() {
 		if protocol.Number(c.Get("index")) != 0 || r.Message != nil {
 			r.Note("not kept: choices beside the first", nil)

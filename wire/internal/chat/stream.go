@@ -52,6 +52,8 @@ func (s *stream) Read(r *protocol.Stream, name []byte, chunk rawjson.Value) {
 			protocol.SetFirst(&r.Reply.ID, v)
 		case "model":
 			protocol.SetFirst(&r.Reply.Model, v)
+		case "service_tier":
+			r.Reply.Usage.SetService(v)
 		case "usage":
 			openai.ReadUsage(&r.Reply.Usage, v)
 		case "x_groq":

@@ -61,7 +61,7 @@ func ReadUsage(u *protocol.Usage, v rawjson.Value) {
 	if v.Kind() != rawjson.Object {
 		return
 	}
-	*u = protocol.Usage{HasUsage: true}
+	*u = protocol.Usage{HasUsage: true, Service: u.Service}
 	details, output := v.Get("prompt_tokens_details"), v.Get("completion_tokens_details")
 	protocol.SetCount(&u.Input, v.Get("prompt_tokens"))
 	protocol.SetCount(&u.Output, v.Get("completion_tokens"))
@@ -77,6 +77,9 @@ func ReadUsage(u *protocol.Usage, v rawjson.Value) {
 	u.CacheRead = min(u.CacheRead, u.Input)
 	u.CacheWrite = min(u.CacheWrite, u.Input-u.CacheRead)
 	u.Input -= u.CacheRead + u.CacheWrite
+	protocol.SetCount(&u.CacheWrite1h, details.Get("cache_write_tokens_details").Get("ttl_12h_tokens"))
+	u.CacheWrite1h = min(u.CacheWrite1h, u.CacheWrite)
+	u.CacheWrite -= u.CacheWrite1h
 }
 
 // Refusal writes an error as the servers for Chat and Responses do.

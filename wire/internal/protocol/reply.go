@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"strings"
+
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
 )
@@ -22,17 +24,40 @@ type Reply struct {
 // provider counts.
 type Usage struct {
 	Input, Output, CacheRead int
-	// CacheWrite was written to the cache for the default time, CacheWrite1h for an
-	// hour.
+	// CacheWrite was written to the cache for the default time, CacheWrite1h for the longer
+	// one: an hour, or OpenAI's twelve.
 	CacheWrite, CacheWrite1h int
 	// Reasoning is the part of Output that was thinking, if reported.
 	Reasoning int
+	// Service is the service tier at another price that the provider used, in lower case,
+	// such as "flex"; "" for the standard one.
+	Service string
 	// HasUsage reports whether the provider sent any counts.
 	HasUsage bool
 }
 
 // TotalInput returns the size of the whole prompt, cached or not.
 func (u Usage) TotalInput() int { return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h }
+
+// SetService sets the service tier, if v names one.
+func (u *Usage) SetService(v rawjson.Value) {
+	if v.Kind() != rawjson.String || v.EqualStr(u.Service) { // most chunks of a stream name it
+		return
+	}
+	if v.EqualStr("default") {
+		u.Service = ""
+		return
+	}
+	switch name := strings.ToLower(v.Str()); name {
+	case "auto", "standard":
+		u.Service = ""
+	default:
+		u.Service = name[:min(len(name), maxService)]
+	}
+}
+
+// maxService bounds the name of a service tier.
+const maxService = 32
 
 // ReplyError is an error body or an error event.
 type ReplyError struct {
