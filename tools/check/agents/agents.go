@@ -44,6 +44,13 @@
 // than 80,000 tokens. The same must hold as behind one server: also that the limit is
 // refused once, whichever server learnt it.
 //
+// With -all, these programs and others run, in every API that they speak: agents, frameworks and the
+// vendors' packages, two at a time. A program that resumes no session is not asked for the fact. What
+// was seen is added to a file of results, from which -page writes docs/agents.md. Names choose rows,
+// and the rows of other runs stay.
+//
+//	./scripts/check agents -all -page docs/agents.md [-json] [-jobs 2] [NAME…]
+//
 // Without -limits, -profiles and -models every limit is tried with a budget
 // below and one above it, also with models whose window is too large in the
 // table or missing. With any of these flags, all combinations run. full@12 is
@@ -58,6 +65,7 @@ package agents
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -82,6 +90,13 @@ func Check(args []string) error {
 	only := flags.String("only", "", "record, views, default, programs (default: these four) or replicas")
 	keep := flags.String("keep", "",
 		"folder for the bodies of -only programs: they hold the vendors' instructions, so keep them to yourself")
+	all := flags.Bool("all", false, "run these and other programs, frameworks and packages, in a table")
+	table := &matrix{}
+	flags.BoolVar(&table.asJSON, "json", false, "with -all: print rows as JSON")
+	flags.StringVar(&table.results, "results", "",
+		"with -all: file of the rows so far; default: one in the folder of -install")
+	flags.StringVar(&table.page, "page", "", "with -all: write the page of all rows to this file, docs/agents.md")
+	flags.IntVar(&table.jobs, "jobs", 2, "with -all: programs that run at the same time")
 	replicas := flags.Int("replicas", 2, "servers behind a balancer, with -only replicas")
 	oriel := flags.String("oriel", "", "the program, for runs with views; default: built from the module")
 	limits := flags.String("limits", "", "tokens that the model takes, 0 for any number")
@@ -94,6 +109,13 @@ func Check(args []string) error {
 			*replicas)
 	}
 	failed := 0
+	if *all {
+		table.oriel, table.install, table.keep, table.parts = *oriel, *install, *keep, *calls
+		table.results = cmp.Or(table.results, filepath.Join(*install, "results.json"))
+		table.jobs = max(1, table.jobs)
+		wrong, err := table.check(given)
+		return errors.Join(err, kit.Failed(wrong))
+	}
 	if *only == "" || *only == "programs" {
 		wrong, err := checkPrograms(given, *oriel, *install, *keep, *calls)
 		if err != nil {

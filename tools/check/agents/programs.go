@@ -11,16 +11,19 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/oriel-context/oriel/tools/check/kit"
 )
 
 // program is an agent that people use, and one way to use it.
 type program struct {
 	name    string // of the row
+	title   string // what people call it
+	api     string // the vendor's API that it calls
+	set     string // what points it at a server
 	npm     string // PACKAGE@VERSION, or
-	pypi    string // PACKAGE==VERSION
-	bin     string // its executable
+	pypi    string // PACKAGE==VERSION; both may have more of them behind it
+	main    string // the package whose version is shown; default: the first
+	bin     string // its executable, or
+	script  string // the file of folder matrix that uses the packages, with its mode
 	newNode bool   // it needs a newer Node than this machine may have
 	// parts is how many files it reads, or how many questions it is asked first.
 	parts int
@@ -28,6 +31,13 @@ type program struct {
 	budget int
 	// compacts reports that it asks for a summary of its conversation.
 	compacts bool
+	// chat reports that its turns have no tools.
+	chat bool
+	// apart reports that each of its sessions is a process's own, so that none is resumed; then
+	// asked is 0.
+	apart bool
+	// known is a part of each problem that is explained, and why it is so.
+	known, why string
 	// sockets reports that it asks for a WebSocket, overSocket that the provider has one.
 	sockets, overSocket bool
 	// asked is how often it is asked for the fact.
@@ -53,50 +63,69 @@ const (
 
 // programs are in the order of the table.
 var programs = []program{
-	{name: "claude", npm: claudePinned, bin: "claude", parts: 60, budget: 48_000, asked: 1, drive: driveClaude},
+	{name: "claude", title: "Claude Code", api: "Messages", set: "ANTHROPIC_BASE_URL",
+		npm: claudePinned, bin: "claude", parts: 60, budget: 48_000, asked: 1, drive: driveClaude},
 	{
-		name: "claude-compact", npm: claudePinned, bin: "claude", parts: 60, budget: 48_000, asked: 1, compacts: true,
+		name: "claude-compact", title: "Claude Code, /compact", api: "Messages", set: "ANTHROPIC_BASE_URL",
+		npm: claudePinned, bin: "claude", parts: 60, budget: 48_000, asked: 1, compacts: true,
 		does: []string{compact, ask}, drive: driveClaude,
 	},
-	{name: "codex", npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1, sockets: true,
+	{name: "codex", title: "Codex, no WebSocket upstream", api: "Responses", set: "openai_base_url",
+		npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1, sockets: true,
 		drive: driveCodex},
 	{
-		name: "codex-compact", npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1, sockets: true,
+		name: "codex-compact", title: "Codex, compaction", api: "Responses", set: "openai_base_url",
+		npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1, sockets: true,
 		compacts: true,
 		drive:    driveCodexCompact,
 	},
-	{name: "codex-websocket", npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1, sockets: true,
+	{name: "codex-websocket", title: "Codex", api: "Responses, WebSocket", set: "openai_base_url",
+		npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1, sockets: true,
 		overSocket: true, drive: driveCodex},
-	{name: "codex-websocket-compact", npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1,
+	{name: "codex-websocket-compact", title: "Codex, compaction", api: "Responses, WebSocket", set: "openai_base_url",
+		npm: codexPinned, bin: "codex", parts: 40, budget: 20_000, asked: 1,
 		sockets: true, overSocket: true, compacts: true, drive: driveCodexCompact},
-	{name: "copilot-chat", npm: copilot, bin: "copilot", newNode: true, parts: 50, budget: 28_000, asked: 1,
+	{name: "copilot-chat", title: "Copilot CLI", api: "Chat", set: "COPILOT_PROVIDER_BASE_URL",
+		npm: copilot, bin: "copilot", newNode: true, parts: 50, budget: 28_000, asked: 1,
 		compacts: true, drive: driveCopilotChat},
-	{name: "copilot-responses", npm: copilot, bin: "copilot", newNode: true, parts: 40, budget: 28_000, asked: 1,
+	{name: "copilot-responses", title: "Copilot CLI", api: "Responses", set: "COPILOT_PROVIDER_BASE_URL",
+		npm: copilot, bin: "copilot", newNode: true, parts: 40, budget: 28_000, asked: 1,
 		drive: driveCopilotResponses},
-	{name: "copilot-anthropic", npm: copilot, bin: "copilot", newNode: true, parts: 40, budget: 28_000, asked: 1,
+	{name: "copilot-anthropic", title: "Copilot CLI", api: "Messages", set: "COPILOT_PROVIDER_BASE_URL",
+		npm: copilot, bin: "copilot", newNode: true, parts: 40, budget: 28_000, asked: 1,
 		drive: driveCopilotAnthropic},
-	{name: "qwen", npm: qwen, bin: "qwen", newNode: true, parts: 40, budget: 32_000, asked: 1, drive: driveQwen},
-	{name: "goose", npm: goose, bin: "goose", parts: 40, budget: 16_000, asked: 2, does: []string{ask, ask},
+	{name: "qwen", title: "Qwen Code", api: "Chat", set: "OPENAI_BASE_URL",
+		npm: qwen, bin: "qwen", newNode: true, parts: 40, budget: 32_000, asked: 1, drive: driveQwen},
+	{name: "goose", title: "Goose", api: "Responses", set: "OPENAI_HOST",
+		npm: goose, bin: "goose", parts: 40, budget: 16_000, asked: 2, does: []string{ask, ask},
 		drive: driveGoose},
-	{name: "goose-anthropic", npm: goose, bin: "goose", parts: 40, budget: 16_000, asked: 2, does: []string{ask, ask},
+	{name: "goose-anthropic", title: "Goose", api: "Messages", set: "ANTHROPIC_HOST",
+		npm: goose, bin: "goose", parts: 40, budget: 16_000, asked: 2, does: []string{ask, ask},
 		drive: driveGooseAnthropic},
-	{name: "cline", npm: cline, bin: "cline", newNode: true, parts: 80, budget: 24_000, asked: 1, compacts: true,
+	{name: "cline", title: "Cline CLI", api: "Chat", set: "cline auth -b",
+		npm: cline, bin: "cline", newNode: true, parts: 80, budget: 24_000, asked: 1, compacts: true,
 		drive: driveCline},
-	{name: "continue", npm: continueCLI, bin: "cn", newNode: true, parts: 110, budget: 24_000, asked: 1, compacts: true,
+	{name: "continue", title: "Continue CLI", api: "Responses", set: "apiBase",
+		npm: continueCLI, bin: "cn", newNode: true, parts: 110, budget: 24_000, asked: 1, compacts: true,
 		drive: driveContinue},
-	{name: "aider-system", pypi: aider, bin: "aider", parts: 16, budget: 6_000, asked: 2, compacts: true,
+	{name: "aider-system", title: "aider, gpt-4o", api: "Chat", set: "--openai-api-base",
+		pypi: aider, chat: true, bin: "aider", parts: 16, budget: 6_000, asked: 2, compacts: true,
 		drive: driveAiderSystem},
-	{name: "aider-inside", pypi: aider, bin: "aider", parts: 16, budget: 6_000, asked: 2, compacts: true,
+	{name: "aider-inside", title: "aider, gpt-5", api: "Chat", set: "--openai-api-base",
+		pypi: aider, chat: true, bin: "aider", parts: 16, budget: 6_000, asked: 2, compacts: true,
 		drive: driveAiderInside},
 }
 
-// choosePrograms returns the programs whose names begin with one of the given ones, or all.
+// choosePrograms returns the programs whose names begin with one of the given ones, or all of
+// those that are known for changing their own history.
 func choosePrograms(names []string) ([]program, error) {
 	if len(names) == 0 {
 		return slices.Clone(programs), nil
 	}
 	var chosen []program
-	for _, p := range programs {
+	var known []string
+	for _, p := range slices.Concat(programs, others) {
+		known = append(known, p.name)
 		if slices.ContainsFunc(names, func(name string) bool {
 			return p.name == name ||
 				strings.HasPrefix(p.name, name+"-")
@@ -105,35 +134,9 @@ func choosePrograms(names []string) ([]program, error) {
 		}
 	}
 	if len(chosen) == 0 {
-		var known []string
-		for _, p := range programs {
-			known = append(known, p.name)
-		}
 		return nil, fmt.Errorf("no program of %q: %s are known", names, strings.Join(known, ", "))
 	}
 	return chosen, nil
-}
-
-// version returns the pinned version.
-func (p *program) version() string {
-	from := p.npm + p.pypi
-	return strings.TrimLeft(from[strings.LastIndexAny(from, "@="):], "@=")
-}
-
-// install installs the program and returns the folder of its executable, and that of the Node
-// that it needs or "".
-func (p *program) install(install string) (bin, node string, err error) {
-	folder := func(name string) string { return filepath.Join(install, strings.ReplaceAll(name, "/", "-")) }
-	if p.newNode {
-		if err := kit.InstallNode(folder(newNode), newNode); err != nil {
-			return "", "", err
-		}
-		node = filepath.Join(folder(newNode), "node_modules", "node", "bin")
-	}
-	if p.pypi != "" {
-		return filepath.Join(folder(p.pypi), "bin"), node, kit.InstallPyPI(folder(p.pypi), p.pypi)
-	}
-	return filepath.Join(folder(p.npm), "node_modules", ".bin"), node, kit.InstallNode(folder(p.npm), p.npm)
 }
 
 const programRow = "%-23s %-8s %5v %8v %7v %7v %8v %9v %7v  %s\n"
@@ -170,6 +173,9 @@ func checkPrograms(names []string, oriel, install, keep string, parts int) (fail
 		}
 		if err := s.check(); err != nil {
 			return failed, err
+		}
+		if s.explained() {
+			s.problems = nil
 		}
 		verdict := "ok"
 		if len(s.problems) > 0 {

@@ -271,6 +271,12 @@ func (w *watched) Write(p []byte) (int, error) {
 	return w.b.Write(p)
 }
 
+func (w *watched) reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.b.Reset()
+}
+
 func (w *watched) text() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

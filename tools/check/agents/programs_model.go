@@ -11,7 +11,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
+	"github.com/oriel-context/oriel/wire"
 )
 
 // The fact stands in the third part or question only; the last question asks for it.
@@ -39,12 +41,13 @@ type talk struct {
 
 	mu                     sync.Mutex // protects the fields below
 	step, calls, summaries int
+	input, read, output    int // what was reported
 }
 
 // shells are the arguments of shell tools, by the tool's name.
 var shells = map[string]string{
 	"Bash": "command", "bash": "command", "exec_command": "cmd", "shell": "command", "run_shell_command": "command",
-	"run_commands": "commands",
+	"run_commands": "commands", "terminal": "command", "read_part": "k",
 }
 
 // summaryWords are in requests for a summary: in the newest message, or in instructions that
@@ -69,16 +72,27 @@ func systemMessage(raw []byte) bool {
 // kind returns what a body is for.
 func (t *talk) kind(body []byte) kind {
 	var b struct {
-		Messages, Input []json.RawMessage
-		Tools           []struct {
-			Name     string
-			Function struct{ Name string }
+		Messages, Contents []json.RawMessage
+		Input              json.RawMessage // a list, or a text
+		Tools              []struct {
+			Name      string
+			Function  struct{ Name string }
+			Functions []struct{ Name string } `json:"functionDeclarations"`
 		}
 	}
-	if json.Unmarshal(body, &b) != nil || len(b.Messages)+len(b.Input) == 0 {
+	if json.Unmarshal(body, &b) != nil {
 		return aside
 	}
-	all := append(b.Messages, b.Input...)
+	all := append(b.Messages, b.Contents...)
+	var input []json.RawMessage
+	if json.Unmarshal(b.Input, &input) == nil {
+		all = append(all, input...)
+	} else if len(b.Input) > 0 {
+		all = append(all, fmt.Appendf(nil, `{"role":"user","content":%s}`, b.Input))
+	}
+	if len(all) == 0 {
+		return aside
+	}
 	end := len(all)
 	for end > 1 && systemMessage(all[end-1]) { // a reminder, which belongs to the message before it
 		end--
@@ -114,6 +128,11 @@ func (t *talk) kind(body []byte) kind {
 		if shells[tool.Name] != "" || shells[tool.Function.Name] != "" {
 			return turn
 		}
+		for _, function := range tool.Functions {
+			if shells[function.Name] != "" {
+				return turn
+			}
+		}
 	}
 	if t.chat {
 		return turn
@@ -126,7 +145,11 @@ func (t *talk) answer(r *fakemodel.Request) fakemodel.Answer {
 	defer t.mu.Unlock()
 	t.calls++
 	a := fakemodel.Answer{ID: fmt.Sprintf("reply_%d", t.calls), CacheRead: tokens(r.Data()) / 2, Output: 20}
+	if r.Format == wire.Ollama { // reports no cache
+		a.CacheRead = 0
+	}
 	a.Input = tokens(r.Data()) - a.CacheRead
+	t.input, t.read, t.output = t.input+a.Input+a.CacheRead, t.read+a.CacheRead, t.output+a.Output
 	switch t.kind(r.Data()) {
 	case summary:
 		t.summaries++
@@ -138,18 +161,18 @@ func (t *talk) answer(r *fakemodel.Request) fakemodel.Answer {
 			"The user wants all of them to be read, and may ask afterwards for something that one of them says.\n</summary>"
 		return a
 	case asks:
-		a.Text = "That was in the third part."
-		return a
+		return say(r, a, "That was in the third part.")
 	case other:
-		a.Text = "Ready."
-		return a
+		return say(r, a, "Ready.")
 	case aside:
 		a.Text = "Reading all parts"
+		if bytes.Contains(r.Data(), []byte("unproductive_state_confidence")) { // Gemini CLI, whether it loops
+			a.Text = `{"unproductive_state_analysis":"It reads part by part.","unproductive_state_confidence":0}`
+		}
 		return a
 	}
 	if t.step == t.parts {
-		a.Text = fmt.Sprintf("All %d parts were read.", t.parts)
-		return a
+		return say(r, a, fmt.Sprintf("All %d parts were read.", t.parts))
 	}
 	t.step++
 	for _, tool := range r.Tools {
@@ -157,21 +180,70 @@ func (t *talk) answer(r *fakemodel.Request) fakemodel.Answer {
 		if argument == "" {
 			continue
 		}
-		command := fmt.Sprintf("cat parts/%d.txt", t.step)
-		arguments := map[string]any{argument: command}
-		if argument == "commands" {
-			arguments[argument] = []string{command}
+		a.Thinking = thought(r, fmt.Sprintf("Part %d is next.", t.step))
+		command := any(fmt.Sprintf("cat parts/%d.txt", t.step))
+		if argument == "k" {
+			command = t.step
 		}
-		if slices.Contains(required(tool.Raw), "description") {
-			arguments["description"] = fmt.Sprintf("Print part %d", t.step)
-		}
-		raw, _ := json.Marshal(arguments)
-		a.Thinking = fmt.Sprintf("Part %d is next.", t.step)
-		a.Calls = []fakemodel.Call{{ID: drawnID(r.Path, t.step), Name: tool.Name, Arguments: string(raw)}}
-		return a
+		return act(r, a, &tool, command, t.step)
 	}
-	a.Text = partText(t.step, 30)
+	return say(r, a, partText(t.step, 30))
+}
+
+// act calls a shell with a command.
+func act(r *fakemodel.Request, a fakemodel.Answer, tool *chat.ToolDef, command any, k int) fakemodel.Answer {
+	argument := shells[tool.Name]
+	arguments := map[string]any{argument: command}
+	if argument == "commands" {
+		arguments[argument] = []any{command}
+	}
+	for _, name := range required(tool.Raw) {
+		switch name {
+		case "description", "summary":
+			arguments[name] = fmt.Sprintf("Print part %d", k)
+		case "security_risk":
+			arguments[name] = "LOW"
+		}
+	}
+	raw, _ := json.Marshal(arguments)
+	a.Calls = []fakemodel.Call{{ID: drawnID(r.Path, k), Name: tool.Name, Arguments: string(raw)}}
 	return a
+}
+
+// say ends a turn with a text, in the way that the program's instructions ask for.
+func say(r *fakemodel.Request, a fakemodel.Answer, text string) fakemodel.Answer {
+	const submit = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+	a.Text = text
+	for _, tool := range r.Tools {
+		switch {
+		case tool.Name == "final_answer": // smolagents
+			raw, _ := json.Marshal(map[string]string{"answer": text})
+			a.Calls = []fakemodel.Call{{ID: drawnID(r.Path, -len(r.Messages)), Name: tool.Name,
+				Arguments: string(raw)}}
+		case shells[tool.Name] == "command" && bytes.Contains(r.Data(), []byte(submit)): // mini-swe-agent
+			return act(r, a, &tool, "echo "+submit, -len(r.Messages))
+		}
+	}
+	if bytes.Contains(r.Data(), []byte("[[ ## completed ## ]]")) { // DSPy
+		a.Text = "[[ ## answer ## ]]\n" + text + "\n\n[[ ## completed ## ]]"
+	}
+	return a
+}
+
+// thought returns a thought where the vendor would send one: Anthropic, Google and Ollama do if the
+// request asks for it.
+func thought(r *fakemodel.Request, text string) string {
+	field := map[wire.Format]string{wire.Anthropic: "thinking", wire.Gemini: "generationConfig", wire.Ollama: "think"}
+	for _, m := range r.Members() {
+		if m.Name == field[r.Format] && (r.Format != wire.Gemini || bytes.Contains(m.Raw, []byte("includeThoughts"))) &&
+			!bytes.Contains(m.Raw, []byte("disabled")) && string(m.Raw) != "false" {
+			return text
+		}
+	}
+	if field[r.Format] == "" {
+		return text
+	}
+	return ""
 }
 
 // drawnID returns the id of the k-th call as the vendor of a path draws it.
@@ -189,12 +261,14 @@ func required(tool []byte) []string {
 	var t struct {
 		InputSchema schema `json:"input_schema"`
 		Parameters  schema
+		Google      schema `json:"parametersJsonSchema"`
 		Function    struct{ Parameters schema }
 	}
 	if json.Unmarshal(tool, &t) != nil {
 		return nil
 	}
-	return slices.Concat(t.InputSchema.Required, t.Parameters.Required, t.Function.Parameters.Required)
+	return slices.Concat(t.InputSchema.Required, t.Parameters.Required, t.Google.Required,
+		t.Function.Parameters.Required)
 }
 
 // partText returns the k-th part, of some 20 tokens a line.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/test/fakemodel"
 	"github.com/oriel-context/oriel/tools/check/kit"
+	"github.com/oriel-context/oriel/wire"
 )
 
 // seat is where a program sits: a home of its own, oriel serve before it, a model behind that.
@@ -36,8 +37,15 @@ type seat struct {
 	output []byte       // what the program printed
 	port   string       // of its daemon, if it has one
 	end    func() error // ends that
-	// The results.
+	results
+}
+
+// results are what judge found.
+type results struct {
 	sessions, largest, recalled, shortened int
+	came, replies, same                    int // the largest body of the program; its replies, and those that are the model's
+	cuts, breaks, own                      int
+	usage                                  string
 }
 
 // call is a request as the program sent it and as it arrived.
@@ -48,6 +56,7 @@ type programCall struct {
 	conversation string
 	status       int
 	socket       bool
+	said, heard  *watched // the reply as the model wrote it, and as the program got it
 }
 
 // callHeader numbers a call on its way through the proxy.
@@ -61,7 +70,7 @@ func (s *seat) problem(format string, args ...any) {
 
 // seat installs the program and starts it once, to see that it can be.
 func (p *program) seat(oriel, install, dir string) (*seat, error) {
-	s := &seat{program: p, oriel: oriel, dir: dir, model: &talk{parts: p.parts, chat: p.pypi != ""}}
+	s := &seat{program: p, oriel: oriel, dir: dir, model: &talk{parts: p.parts, chat: p.chat}}
 	var err error
 	if s.bin, s.node, err = p.install(install); err != nil {
 		return nil, err
@@ -69,8 +78,15 @@ func (p *program) seat(oriel, install, dir string) (*seat, error) {
 	if err := errors.Join(os.MkdirAll(s.home(), 0o755), writeParts(s.work(), p.parts)); err != nil {
 		return nil, err
 	}
-	if out, err := s.command("--version").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s --version: %w: %s", p.bin, err, out)
+	if p.script != "" {
+		return s, s.writeScripts(install)
+	}
+	try := "--version"
+	if p.bin == "mini" { // has none
+		try = "--help"
+	}
+	if out, err := s.command(try).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s %s: %w: %s", p.bin, try, err, out)
 	}
 	return s, nil
 }
@@ -83,7 +99,8 @@ func (s *seat) check() error {
 	provider := httptest.NewServer(s.behind(fake))
 	defer provider.Close()
 	config := filepath.Join(s.dir, "config.toml")
-	settings := fmt.Sprintf("profile = \"small\"\n[profiles.small]\nbudget = %d\n", p.budget)
+	// What is found must not depend on how busy the machine is.
+	settings := fmt.Sprintf("profile = \"small\"\n[profiles.small]\nbudget = %d\n[recall]\nwait = \"10s\"\n", p.budget)
 	if err := os.WriteFile(config, []byte(settings), 0o644); err != nil {
 		return err
 	}
@@ -91,7 +108,7 @@ func (s *seat) check() error {
 	server, err := kit.StartServer(s.oriel, "127.0.0.1:0", &log, "--config", config, "--data", s.data(), "--events",
 		s.events(),
 		"--spool", filepath.Join(s.dir, "spool"), "--upstream-openai", provider.URL+"/v1", "--upstream-anthropic",
-		provider.URL)
+		provider.URL, "--upstream-gemini", provider.URL, "--upstream-ollama", provider.URL)
 	if err != nil {
 		return err
 	}
@@ -103,11 +120,15 @@ func (s *seat) check() error {
 	defer front.Close()
 	s.base = front.URL
 	verbs := p.does
-	if verbs == nil {
+	if verbs == nil && !p.apart {
 		verbs = []string{ask}
 	}
-	for _, do := range slices.Concat([]string{begin}, verbs, []string{anew}) {
-		if err := p.drive(s, do); err != nil {
+	verbs, drive := slices.Concat([]string{begin}, verbs, []string{anew}), p.drive
+	if p.script != "" {
+		verbs, drive = []string{begin}, driveScript
+	}
+	for _, do := range verbs {
+		if err := drive(s, do); err != nil {
 			s.problem("%s: %v: …%s", do, err, s.output[max(0, len(s.output)-400):])
 			break
 		}
@@ -123,13 +144,16 @@ func (s *seat) check() error {
 	for _, problem := range fake.Problems() {
 		s.problem("refused: %s", problem)
 	}
-	_, bad := readEvents(s.events())
-	s.problems = append(s.problems, bad...)
+	cuts, bad := readEvents(s.events())
+	s.cuts, s.problems = cuts, append(s.problems, bad...)
 	s.nameSocketCalls()
 	if list, err := s.conversations(); err != nil {
 		s.problem("%v", err)
 	} else {
 		s.judge(list)
+	}
+	if err := s.judgeUsage(); err != nil {
+		s.problem("%v", err)
 	}
 	return nil
 }
@@ -142,7 +166,12 @@ func (s *seat) events() string { return filepath.Join(s.dir, "events") }
 
 // command returns the program with arguments; env are further variables.
 func (s *seat) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, s.program.bin), args...)
+	return s.execute(filepath.Join(s.bin, s.program.bin), args...)
+}
+
+// execute returns a file with arguments, in the program's home.
+func (s *seat) execute(file string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, file, args...)
 	path := s.bin + string(os.PathListSeparator) + os.Getenv("PATH")
 	if s.node != "" {
 		path = s.node + string(os.PathListSeparator) + path
@@ -191,14 +220,20 @@ func (s *seat) before(to *url.URL) http.Handler {
 			p.Out.Body = io.NopCloser(bytes.NewReader(body))
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.calls = append(s.calls, programCall{path: p.In.URL.Path, came: body, kind: s.model.kind(body)})
+			c := programCall{path: p.In.URL.Path, came: body, kind: aside, said: &watched{}, heard: &watched{}}
+			if fakemodel.Speaks(wire.CallFormat(c.path)) {
+				c.kind = s.model.kind(body)
+			}
+			s.calls = append(s.calls, c)
 			p.Out.Header.Set(callHeader, strconv.Itoa(len(s.calls)))
 		},
 		ModifyResponse: func(r *http.Response) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if n, _ := strconv.Atoi(r.Request.Header.Get(callHeader)); n > 0 {
-				s.calls[n-1].conversation, s.calls[n-1].status = r.Header.Get("X-Oriel-Conversation"), r.StatusCode
+				c := &s.calls[n-1]
+				c.conversation, c.status = r.Header.Get("X-Oriel-Conversation"), r.StatusCode
+				r.Body = heard{io.TeeReader(r.Body, c.heard), r.Body}
 			}
 			return nil
 		},
@@ -260,15 +295,37 @@ func (s *seat) behind(model http.Handler) http.Handler {
 			return
 		}
 		s.mu.Lock()
-		n, _ := strconv.Atoi(r.Header.Get(callHeader))
-		if n > 0 {
-			s.calls[n-1].sent = body
+		if n, _ := strconv.Atoi(r.Header.Get(callHeader)); n > 0 {
+			c := &s.calls[n-1]
+			c.sent = body
+			c.said.reset() // a call that is sent again is answered again
+			w = &said{w, c.said}
 		}
 		s.mu.Unlock()
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		model.ServeHTTP(w, r)
 	})
 }
+
+// heard is a body that is copied while it is read.
+type heard struct {
+	io.Reader
+	io.Closer
+}
+
+// said is a response that is copied while it is written.
+type said struct {
+	http.ResponseWriter
+	to *watched
+}
+
+func (w *said) Write(p []byte) (int, error) {
+	_, _ = w.to.Write(p)
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets a ResponseController flush.
+func (w *said) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // keep writes all bodies into a folder, for a look at what went wrong.
 func (s *seat) keep(dir string) error {

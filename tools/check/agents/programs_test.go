@@ -49,6 +49,10 @@ func TestKindsOfCalls(t *testing.T) {
 			want: summary},
 		"an agent that remembers": {body: `{"messages":[` + remember + `,` + more + `,` + more + `],` + tools + `}`,
 			want: aside},
+		"a turn of Gemini": {body: `{"contents":[{"role":"user","parts":[{"text":"Go on."}]}],` +
+			`"tools":[{"functionDeclarations":[{"name":"read_part"}]}]}`, want: turn},
+		"the question to Gemini":  {body: `{"contents":[{"role":"user","parts":[{"text":"` + question + `"}]}]}`, want: asks},
+		"the question as a text":  {body: `{"input":"` + question + `"}`, want: asks},
 		"not a body":              {body: `[]`, want: aside},
 		"a body without messages": {body: `{"model":"gpt-5"}`, want: aside},
 	} {
@@ -64,6 +68,7 @@ func TestTheModelCallsEveryShell(t *testing.T) {
 	for function, want := range map[string]string{
 		`{"name":"run_commands","parameters":{"required":["commands"]}}`:          `{"commands":["cat parts/1.txt"]}`,
 		`{"name":"bash","parameters":{"required":["command","description"]}}`:     `{"command":"cat parts/1.txt","description":"Print part 1"}`,
+		`{"name":"read_part","parameters":{"required":["k"]}}`:                    `{"k":1}`,
 		`{"name":"run_shell_command","parameters":{"properties":{"command":{}}}}`: `{"command":"cat parts/1.txt"}`,
 	} {
 		raw := `{"model":"gpt-5","messages":[{"role":"user","content":"Go on."}],"tools":[{"type":"function","function":` + function + `}]}`
@@ -147,9 +152,117 @@ func TestProgramsAreChosenByTheirBeginning(t *testing.T) {
 	if _, err := choosePrograms([]string{"code"}); err == nil || !strings.Contains(err.Error(), "goose") {
 		t.Errorf("an unknown program: %v, want an error with the known ones", err)
 	}
-	for _, p := range programs {
+}
+
+func TestRowsAreWhole(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range slices.Concat(programs, others) {
+		if seen[p.name] || p.title == "" || p.api == "" || p.set == "" || (p.bin == "") == (p.script == "") {
+			t.Errorf("%s: the row is not whole, or there are two: %+v", p.name, p)
+		}
+		seen[p.name] = true
 		if v := p.version(); v == "" || strings.ContainsAny(v, "@=/") {
 			t.Errorf("%s: version %q", p.name, v)
+		}
+		if file, _, _ := strings.Cut(p.script, " "); file != "" {
+			if _, err := scripts.ReadFile("matrix/" + file); err != nil {
+				t.Errorf("%s: %v", p.name, err)
+			}
+		}
+	}
+}
+
+func TestPackagesAreSplit(t *testing.T) {
+	for one, want := range map[string][2]string{
+		"@scope/name@1.2": {"@scope/name", "1.2"}, "name[a,b]==1.2": {"name", "1.2"}, "@scope/name": {"@scope/name", ""},
+		"name[a]": {"name", ""},
+	} {
+		if name, version := splitPackage(one); name != want[0] || version != want[1] {
+			t.Errorf("%s: %q, %q, want %q", one, name, version, want)
+		}
+	}
+	p := program{npm: "a@1 @b/c@2"}.of("@b/c")
+	if v := p.version(); v != "2" {
+		t.Errorf("version %q, want that of the main package", v)
+	}
+}
+
+// TestTheModelEndsAsProgramsAsk checks the ways in which agents want to hear that the work is done.
+func TestTheModelEndsAsProgramsAsk(t *testing.T) {
+	for _, c := range []struct{ tool, text, want string }{
+		{tool: "read_part", want: "Ready."},
+		{tool: "final_answer", want: `{"answer":"Ready."}`},
+		{tool: "bash", text: "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT",
+			want: `{"command":"echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"}`},
+		{tool: "none", text: "[[ ## completed ## ]]", want: "[[ ## answer ## ]]\nReady.\n\n[[ ## completed ## ]]"},
+	} {
+		raw := fmt.Sprintf(`{"model":"gpt-5","messages":[{"role":"system","content":%q},{"role":"user","content":%q}],`+
+			`"tools":[{"type":"function","function":{"name":%q}}]}`, c.text, another, c.tool)
+		body, err := wire.Read([]byte(raw), wire.Chat, wire.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := (&talk{}).answer(&fakemodel.Request{Body: body})
+		got := a.Text
+		if len(a.Calls) > 0 {
+			got = a.Calls[0].Arguments
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.tool, got, c.want)
+		}
+	}
+}
+
+func TestJudgeOfPrefixesAndReplies(t *testing.T) {
+	body := func(texts ...string) []byte {
+		var all []map[string]string
+		for _, text := range texts {
+			all = append(all, map[string]string{"role": "user", "content": strings.Repeat(text+" ", 300)})
+		}
+		raw, _ := json.Marshal(map[string]any{"messages": all})
+		return raw
+	}
+	heard := func(text string) *watched {
+		w := &watched{}
+		_, _ = w.Write([]byte(text))
+		return w
+	}
+	calls := []programCall{
+		{kind: turn, came: body("a", "b"), sent: body("a", "b"), conversation: "x", said: heard("one"), heard: heard("one")},
+		{kind: turn, came: body("a", "b", "c"), sent: body("b", "c"), conversation: "x", said: heard("two"),
+			heard: heard("tw")},
+	}
+	s := &seat{program: &program{budget: 10_000}, model: &talk{}, calls: calls}
+	s.judge(continued{})
+	if s.breaks != 1 || s.own != 0 || s.replies != 2 || s.same != 2 ||
+		!strings.Contains(fmt.Sprint(s.problems), "the beginning of a prompt changed 1 times") {
+		t.Errorf("%+v: %q", s.results, s.problems)
+	}
+	calls[1].heard = heard("to")
+	s = &seat{program: &program{budget: 10_000}, model: &talk{}, calls: calls, results: results{cuts: 1}}
+	s.judge(continued{})
+	if s.same != 1 || strings.Contains(fmt.Sprint(s.problems), "beginning") ||
+		!strings.Contains(fmt.Sprint(s.problems), "call 2: the reply of 3 bytes") {
+		t.Errorf("%+v: %q", s.results, s.problems)
+	}
+}
+
+func TestThePageSaysWhatWasSeen(t *testing.T) {
+	text := string(page(map[string]row{
+		"claude": {Name: "claude", Title: "Claude Code", Version: "2", API: "Messages", Set: "X", Calls: 3, Sessions: 1,
+			Came: 9000, Sent: 7000, Budget: 8000, Cuts: 1, Breaks: 1, Asked: 1, Recalled: 1, Replies: 3, Same: 3,
+			Usage: "yes", Date: "2026-11-20"},
+		"codex": {Name: "codex", Title: "Codex", API: "Responses", Sessions: 2, Problems: []string{"refused: all"},
+			Summaries: 2, Whole: 1},
+		"goose": {Name: "goose", Title: "Goose", API: "Chat", Skipped: "no\nnetwork"},
+	}))
+	for _, want := range []string{
+		"\n|Claude Code|2|Messages|`X`|3|yes|yes|9.0k→7.0k (1)|yes|yes|yes|–|yes|2026-11-20|\n",
+		"\n|Codex||Responses|``|0|**no**|**no**|", "|1/2|", "- Codex (Responses) failed: refused: all.\n",
+		"- Goose (Chat): no network.\n", "- Kilo CLI (Messages): was not run.\n", "\n2 programs and ways",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q:\n%s", want, text)
 		}
 	}
 }

@@ -13,8 +13,8 @@ var volatile = regexp.MustCompile(`,?"cache_control":\{[^{}]*\}|x-anthropic-bill
 // messages, and how many bytes of it are messages.
 func prompt(body []byte) (all []byte, messages int) {
 	var b struct {
-		Tools, System, Instructions json.RawMessage
-		Messages, Input             []json.RawMessage
+		Tools, System, Instructions, SystemInstruction json.RawMessage
+		Messages, Input, Contents                      []json.RawMessage
 	}
 	if json.Unmarshal(body, &b) != nil {
 		return body, len(body)
@@ -24,10 +24,11 @@ func prompt(body []byte) (all []byte, messages int) {
 			all = append(append(all, volatile.ReplaceAll(part, nil)...), '\n')
 		}
 	}
-	add(b.Tools, b.System, b.Instructions)
+	add(b.Tools, b.System, b.Instructions, b.SystemInstruction)
 	fixed := len(all)
 	add(b.Messages...)
 	add(b.Input...)
+	add(b.Contents...)
 	return all, len(all) - fixed
 }
 

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -48,15 +49,16 @@ func InstallNode(dir string, packages ...string) error {
 	})
 }
 
-// InstallPyPI installs a program of PyPI into an environment of its own, if it is missing: the
-// name of the folder must change with its version.
-func InstallPyPI(dir, requirement string) error {
+// InstallPyPI installs packages of PyPI into an environment of its own, if they are missing: the
+// name of the folder must change with their versions. $PYTHON names another Python than python3,
+// which some packages need.
+func InstallPyPI(dir string, requirements ...string) error {
 	return installOnce(dir, func() error {
-		if err := command("python3", "-m", "venv", dir); err != nil {
+		if err := command(cmp.Or(os.Getenv("PYTHON"), "python3"), "-m", "venv", dir); err != nil {
 			return err
 		}
-		return command(filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet",
-			"--disable-pip-version-check", requirement)
+		return command(filepath.Join(dir, "bin", "python"), append([]string{"-m", "pip", "install", "--quiet",
+			"--disable-pip-version-check"}, requirements...)...)
 	})
 }
 
