@@ -17,6 +17,7 @@ import (
 	"github.com/oriel-context/oriel/tools/check/agents"
 	"github.com/oriel-context/oriel/tools/check/api"
 	"github.com/oriel-context/oriel/tools/check/attack"
+	"github.com/oriel-context/oriel/tools/check/cache"
 	"github.com/oriel-context/oriel/tools/check/earlier"
 	"github.com/oriel-context/oriel/tools/check/embed"
 	"github.com/oriel-context/oriel/tools/check/figures"
@@ -48,6 +49,7 @@ var verbs = []struct {
 	{"agents", "Claude Code, Codex and other agents through the proxy", agents.Check},
 	{"recall", "the search of a large scope in PostgreSQL against that in memory", recall.Check},
 	{"replicas", "several servers on one PostgreSQL against one server, and faults", replicas.Check},
+	{"cache", "why recorded sessions were not read from the cache: the share with a reason", cache.Check},
 	{"run", "Claude Code and Codex under oriel run", run.Check},
 	{"mcp", "the MCP server with the MCP inspector, Claude Code and Codex", mcp.Check},
 	{"sdks", "the vendors' packages through the proxy", sdks.Check},
