@@ -14,6 +14,7 @@ import (
 	"github.com/oriel-context/oriel/internal/eval"
 	"github.com/oriel-context/oriel/internal/importer"
 	"github.com/oriel-context/oriel/internal/report"
+	"github.com/oriel-context/oriel/internal/report/replay"
 	"github.com/oriel-context/oriel/internal/term"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
@@ -99,6 +100,8 @@ func flagValues() map[string][]string {
 		"fit policy":    append(window.Policies(), "trajectory"),
 		"fit preset":    {"demo", "reasoning", "debug", "minimal"},
 		"import format": imports,
+		"replay format": imports,
+		"replay policy": replay.Names(nil),
 		"recall mode":   {"hybrid", "keyword", "dense"},
 		"recall scope":  {"conversation", "project", "user"},
 		"usage by":      {"hour", "day", "week", "month", "model", "project", "conversation"},

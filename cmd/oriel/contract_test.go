@@ -18,6 +18,7 @@ func TestCommandsKeepTheirFlags(t *testing.T) {
 		"models":        "json",
 		"embed":         "json",
 		"import":        "format conversation project data json",
+		"replay":        "mine format since policy window json html",
 		"conversations": "data json project since search limit",
 		"show":          "plan sent diff calls branches full data json",
 		"export":        "data json",

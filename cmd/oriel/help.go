@@ -16,7 +16,7 @@ var groups = []struct {
 	id, title string
 	commands  []string
 }{
-	{"use", "Use it:", []string{"run", "serve", "demo", "mcp", "setup", "service"}},
+	{"use", "Use it:", []string{"replay", "run", "serve", "demo", "mcp", "setup", "service"}},
 	{"look", "Look:", []string{"console", "conversations", "show", "recall", "usage", "context", "top", "statusline",
 		"directives"}},
 	{"steer", "Steer:", []string{"pin", "unpin", "undo", "release", "private"}},

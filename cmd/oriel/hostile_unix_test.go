@@ -152,6 +152,8 @@ nonsense %[1]s
 		"prune":   {{"--older-than", "1s", "--dry-run"}, {"--older-than", hostile}},
 		"recall":  {{name, "evil words"}, {name, hostile}, {hostile, "x"}},
 		"release": {{name}, {hostile}},
+		"replay": {{talk}, {in}, {"--policy", hostile, talk}, {"--window", hostile, talk}, {"--since", hostile, talk},
+			{hostile}},
 		"run": {{"--", hostile}, {"--show", "--", "sh", "one line \x1b[31m"},
 			{"--profile", hostile, "--", "true"}},
 		"serve":      {{"--listen", hostile}, {"--config", badConfig}, {"--events", in}},
@@ -183,7 +185,7 @@ nonsense %[1]s
 		}
 	}
 	imported := strings.ToValidUTF8(hostile, "")
-	for _, verb := range []string{"import", "token", "conversations", "stats", "usage", "context", "statusline", "show",
+	for _, verb := range []string{"import", "replay", "token", "conversations", "stats", "usage", "context", "statusline", "show",
 		"recall", "directives", "pin", "unpin", "private", "undo", "release", "export", "verify", "backup", "prune",
 		"count", "fit", "models", "setup", "service", "status", "copy", "mcp", "top", "console", "config", "run",
 		"serve", "doctor", "demo", "eval", "embed", "man", "completion", "help", "version", "delete"} {

@@ -218,6 +218,9 @@ func (c *Calibration) add(d *Calibration) {
 	}
 }
 
+// Tolerance is how far from what was recorded a session may be before reports name it.
+const Tolerance = .05
+
 // Error returns the larger relative error of reads and writes; 0 without recorded ones.
 func (c *Calibration) Error() float64 { return relativeError(c.Replayed, c.Recorded) }
 

@@ -33,6 +33,8 @@ type Options struct {
 	Policies []Policy
 	// NoRecall brings nothing back, which is faster.
 	NoRecall bool
+	// Format is the only format that is read. Default: each file's content decides.
+	Format importer.Format
 	// Since leaves out files that were not written since.
 	Since time.Time
 	// Rules, if set, returns the rules of a model in place of those of the table.
@@ -59,6 +61,7 @@ type Options struct {
 type policy struct {
 	Policy
 	profile string
+	shown   int // the window to show
 }
 
 // Append is the policy that sends everything as it came; off is the profile that does.
@@ -95,10 +98,10 @@ func (o *Options) check() error {
 	if len(o.Policies) == 0 {
 		o.Policies = Defaults()
 	}
-	o.policies = []*policy{{Policy{Name: Append}, off}}
+	o.policies = []*policy{{Policy: Policy{Name: Append}, profile: off}}
 	own := slices.Clone(o.Profiles)
 	for _, p := range o.Policies {
-		one := &policy{p, p.Name}
+		one := &policy{Policy: p, profile: p.Name}
 		switch {
 		case p.Name == Append && p.Window == 0:
 			continue
@@ -114,8 +117,17 @@ func (o *Options) check() error {
 		o.policies = append(o.policies, one)
 	}
 	var err error
-	o.table, err = window.NewProfiles(own...)
-	return err
+	if o.table, err = window.NewProfiles(own...); err != nil {
+		return err
+	}
+	for _, p := range o.policies {
+		if profile, err := o.table.Lookup(p.profile); err == nil && p.Window == 0 {
+			p.shown = profile.Budget
+		} else {
+			p.shown = p.Window
+		}
+	}
+	return nil
 }
 
 // Report is the result of Run.
@@ -152,7 +164,7 @@ func Run(ctx context.Context, paths []string, o Options) (*Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	files, found, err := importer.Files(ctx, paths, importer.Options{})
+	files, found, err := importer.Files(ctx, paths, importer.Options{Format: o.Format})
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +188,8 @@ func (o *Options) run(ctx context.Context, files []importer.File, found *importe
 	}
 	r.Files = len(files)
 	for _, p := range o.policies {
-		r.Total = append(r.Total, &Outcome{Policy: p.Name, Window: p.Window, CostRatio: 1})
-		r.Unpriced = append(r.Unpriced, &Outcome{Policy: p.Name, Window: p.Window, CostRatio: 1})
+		r.Total = append(r.Total, &Outcome{Policy: p.Name, Window: p.shown, CostRatio: 1})
+		r.Unpriced = append(r.Unpriced, &Outcome{Policy: p.Name, Window: p.shown, CostRatio: 1})
 	}
 	var mu sync.Mutex
 	sessions := make([][]*Session, len(files))

@@ -35,7 +35,7 @@ type run struct {
 func (s *replayed) newRun(p *policy, library *recall.Library) *run {
 	store := memory.New()
 	r := &run{policy: p, prompts: map[string]*Prompt{}, asked: map[string]time.Time{},
-		out:   &Outcome{Session: s.out.Name, Policy: p.Name, Window: p.Window},
+		out:   &Outcome{Session: s.out.Name, Policy: p.Name, Window: p.shown},
 		index: thread.NewIndex(store, thread.Options{})}
 	if p.NoRecall || p.profile == off {
 		library = nil
