@@ -52,6 +52,12 @@ func (s Snapshot) Age(now time.Time) int {
 	return int(now.Sub(day).Hours() / 24)
 }
 
+// Ahead reports whether the snapshot's day has not come yet, wherever one is: such a snapshot would
+// count as newer than all later ones.
+func (s Snapshot) Ahead(now time.Time) bool {
+	return s.Date > now.UTC().AddDate(0, 0, 1).Format(time.DateOnly)
+}
+
 // BuiltinSnapshot returns the snapshot in this package. Callers must not change its models.
 func BuiltinSnapshot() Snapshot { return builtinSnapshot() }
 

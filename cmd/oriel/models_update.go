@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,10 @@ func updatePrices(cmd *cobra.Command, file string) error {
 	}
 	if own := token.BuiltinSnapshot(); s.Date < own.Date {
 		return fmt.Errorf("--update: %s is of %s; the table of this program, of %s, is newer", file, s.Date, own.Date)
+	}
+	if s.Ahead(time.Now()) {
+		return fmt.Errorf("--update: %s is of %s, a day that has not come, and would count as newer than all later "+
+			"files: correct its date", file, s.Date)
 	}
 	data, err := s.Encode()
 	if err != nil {

@@ -316,3 +316,25 @@ func TestAResponseInTheBackgroundIsNoFailedCall(t *testing.T) {
 		}
 	}
 }
+
+// A model's name may hold an escaped slash: the path is read as it is sent, as the proxy reads it.
+func TestTransportReadsTheEscapedPath(t *testing.T) {
+	client, url, e, got, events := through(t, oriel.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"candidates":[{"content":{"role":"model","parts":[{"text":"Noted."}]},"finishReason":"STOP"}]}`)
+	})
+	post(t, client, url+"/v1beta/models/team%2Fgemini:generateContent",
+		`{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`)
+	if err := e.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for _, e := range events() {
+		if e.Kind == event.Call {
+			calls++
+		}
+	}
+	if len(got()) != 1 || calls != 1 {
+		t.Errorf("%d requests, %d recorded calls", len(got()), calls)
+	}
+}

@@ -35,11 +35,12 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	x := &Exchange{ID: NewID(), Tenant: t.tenant, Path: r.URL.Path, In: r, Began: t.now(),
+	path := r.URL.EscapedPath() // as the proxy reads it: a decoded slash in a name is no separator
+	x := &Exchange{ID: NewID(), Tenant: t.tenant, Path: path, In: r, Began: t.now(),
 		Memory: t.budget.NewMemory(nil)}
 	defer x.Memory.LetGo()
 	if r.Method == http.MethodPost && r.Body != nil && r.Body != http.NoBody {
-		x.Format, x.Counts = wire.CallFormat(r.URL.Path), wire.CountFormat(r.URL.Path)
+		x.Format, x.Counts = wire.CallFormat(path), wire.CountFormat(path)
 	}
 	out := r.Clone(r.Context())
 	DropOwn(out.Header)

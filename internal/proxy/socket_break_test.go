@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -306,4 +308,29 @@ func TestSocketEventsOfTheAccount(t *testing.T) {
 		}
 	}
 	c.conn.Close(websocket.StatusNormalClosure, "")
+}
+
+// A client that takes nothing more of a message of the provider's over the limit is let go, and the
+// provider with it.
+func TestSocketClientThatDoesNotRead(t *testing.T) {
+	gone := make(chan struct{})
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(gone)
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.CloseNow()
+		m, err := c.Writer(context.Background(), websocket.MessageText)
+		for p := make([]byte, 1<<20); err == nil; {
+			_, err = m.Write(p)
+		}
+	}))
+	defer upstream.Close()
+	s := startSocket(t, proxy.Options{OpenAI: upstream.URL, BodyLimit: 100 << 10, WriteTimeout: 50 * time.Millisecond},
+		tools())
+	s.dial()
+	<-gone
+	s.end()
 }

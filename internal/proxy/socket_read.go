@@ -100,17 +100,7 @@ func (c *wsConnection) untouched(kind websocket.MessageType, read []byte, rest i
 	if rest == nil {
 		return c.write(c.up, kind, read)
 	}
-	w, err := c.up.Writer(c.ctx, kind)
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(read); err != nil {
-		return err
-	}
-	if _, err := io.Copy(w, rest); err != nil {
-		return err
-	}
-	return w.Close()
+	return c.relay(c.up, kind, read, rest)
 }
 
 // enqueue has a call run after those before it in its lane. It returns false if too many wait or run.
@@ -232,14 +222,25 @@ func (c *wsConnection) pass(kind websocket.MessageType, read []byte, rest io.Rea
 	c.mu.Lock()
 	c.history.Forget()
 	c.mu.Unlock()
-	w, err := c.client.Writer(c.ctx, kind)
+	return c.relay(c.client, kind, read, rest)
+}
+
+// relay writes a message to a peer: what was read of it, and the rest. Each part must come and be
+// taken within the time for a message; otherwise the connection ends.
+func (c *wsConnection) relay(to *websocket.Conn, kind websocket.MessageType, read []byte, rest io.Reader) error {
+	w, err := to.Writer(c.ctx, kind)
 	if err != nil {
 		return err
 	}
+	timer := time.AfterFunc(c.x.s.write, func() {
+		c.client.CloseNow()
+		c.up.CloseNow()
+	})
+	defer timer.Stop()
 	if _, err := w.Write(read); err != nil {
 		return err
 	}
-	if _, err := io.Copy(w, rest); err != nil {
+	if _, err := io.Copy(w, pacedReader{rest, timer, c.x.s.write}); err != nil {
 		return err
 	}
 	return w.Close()

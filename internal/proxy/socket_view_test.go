@@ -87,6 +87,31 @@ func TestSocketUndo(t *testing.T) {
 	}
 }
 
+// SPEC C3: what is pinned stays in view in a connection, whatever is cut there.
+func TestSocketPins(t *testing.T) {
+	for _, pinned := range []bool{false, true} {
+		s := startSocket(t, proxy.Options{}, tools())
+		a := &agent{client: s.dial("X-Oriel-Budget", "6000")}
+		a.say("user", "Please read the notes.")
+		a.work(1, 30)
+		a.fresh[0] = strings.Replace(a.fresh[0], "Result of", harbour+" Result of", 1)
+		a.work(1, 30)
+		c := s.conversation()
+		if pinned {
+			if err := c.Pin(t.Context(), 4); err != nil { // behind the question, the thought and the call
+				t.Fatal(err)
+			}
+		}
+		a.work(12, 900)
+		if !strings.Contains(s.kinds(), "truncation") {
+			t.Fatal("nothing was cut")
+		}
+		if got := strings.Contains(s.last(), harbour); got != pinned {
+			t.Errorf("pinned %t: in view %t", pinned, got)
+		}
+	}
+}
+
 // A compaction inside the connection sees what the provider takes, and what follows goes on in the
 // same connection.
 func TestSocketCompaction(t *testing.T) {

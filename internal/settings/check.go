@@ -341,6 +341,9 @@ func (l *Loaded) newestTable() *token.Models {
 	if err == nil && s.Date < token.BuiltinSnapshot().Date {
 		err = fmt.Errorf("of %s, which is older than the table of this program", s.Date)
 	}
+	if err == nil && s.Ahead(time.Now()) {
+		err = fmt.Errorf("of %s, a day that has not come", s.Date)
+	}
 	if err == nil {
 		table, err = token.Builtin().Update(s)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -446,7 +447,9 @@ func TestStoredPricesAreUsed(t *testing.T) {
 		t.Fatalf("without the file: %v, %v", l.Warnings, err)
 	}
 	for text, warns := range map[string]string{
-		`{"source":"x","date":"2999-01-02","models":[{"id":"grok-99","provider":"xai","window":9000}]}`: "",
+		`{"source":"x","date":"` + time.Now().UTC().Format(time.DateOnly) +
+			`","models":[{"id":"grok-99","provider":"xai","window":9000}]}`: "",
+		`{"source":"x","date":"9999-01-02","models":[{"id":"grok-99","provider":"xai","window":9000}]}`: "has not come",
 		`{"source":"x","date":"2001-01-02","models":[{"id":"grok-99","provider":"xai","window":9000}]}`: "older than",
 		`{"source":"x"`: "ends too early",
 	} {
