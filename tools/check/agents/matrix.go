@@ -76,10 +76,6 @@ func (m *matrix) check(names []string) (failed int, err error) {
 	}
 	defer os.RemoveAll(dir)
 	m.oriel = oriel
-	all, err := m.read()
-	if err != nil {
-		return 0, err
-	}
 	if !m.asJSON {
 		fmt.Printf(programRow, "program", "version", "calls", "sessions", "budget", "largest", "recalled", "whole",
 			"seconds", "verdict")
@@ -106,12 +102,15 @@ func (m *matrix) check(names []string) (failed int, err error) {
 				failed++
 			}
 			m.print(&r)
-			all[r.Name] = r
-			errs = append(errs, m.write(all))
+			errs = append(errs, m.add(r))
 		})
 	}
 	running.Wait()
 	if err := errors.Join(append(errs, ctx.Err())...); err != nil || m.page == "" {
+		return failed, err
+	}
+	all, err := m.read()
+	if err != nil {
 		return failed, err
 	}
 	return failed, os.WriteFile(m.page, page(all), 0o644)
@@ -195,8 +194,13 @@ func (m *matrix) read() (map[string]row, error) {
 	return all, err
 }
 
-// write keeps the results for the next run.
-func (m *matrix) write(all map[string]row) error {
+// add keeps a row for the next runs, and those that other runs have added meanwhile.
+func (m *matrix) add(r row) error {
+	all, err := m.read()
+	if err != nil {
+		return err
+	}
+	all[r.Name] = r
 	raw, err := json.MarshalIndent(all, "", "\t")
 	if err != nil {
 		return err

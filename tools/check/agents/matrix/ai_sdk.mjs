@@ -25,7 +25,7 @@ await play(() => {
     const result = streamText({ model, system: 'You answer briefly.', messages, tools, stopWhen: isStepCount(400),
       providerOptions: options });
     const text = await result.text;
-    messages.push(...(await result.response).messages);
+    messages.push(...(await result.responseMessages));
     return text;
   };
 });
