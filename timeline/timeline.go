@@ -334,13 +334,13 @@ type Store interface {
 	// AddToken adds a token. A token with the same hash is ErrInvalid. With a session (RoleConsole)
 	// it deletes the sessions of all tenants that had expired or were revoked when this one was
 	// created, so that they do not pile up.
-	AddToken(ctx context.Context, t Token) error
+	AddToken(ctx context.Context, t AccessToken) error
 	// Token returns the token with a hash, valid or not, or ErrNoToken, also for one that is
 	// not what was stored.
-	Token(ctx context.Context, hash TokenHash) (Token, error)
+	Token(ctx context.Context, hash TokenHash) (AccessToken, error)
 	// Tokens returns the tokens of all tenants, valid or not, in the order of their
 	// creation and their hashes.
-	Tokens(ctx context.Context) ([]Token, error)
+	Tokens(ctx context.Context) ([]AccessToken, error)
 	// RevokeToken revokes a token from a time on, or returns ErrNoToken. The time of an
 	// earlier revocation stays.
 	RevokeToken(ctx context.Context, hash TokenHash, at time.Time) error

@@ -28,9 +28,9 @@ func HashToken(token string) TokenHash { return sha256.Sum256([]byte(token)) }
 // reveals nothing of the token.
 func (h TokenHash) ID() string { return hex.EncodeToString(h[:6]) }
 
-// Token admits a client to a server as a tenant. A store has its hash, never the token
+// AccessToken admits a client to a server as a tenant. A store has its hash, never the token
 // itself.
-type Token struct {
+type AccessToken struct {
 	Hash   TokenHash
 	Tenant string
 	// Role is RoleCall, RoleRead or RoleConsole.
@@ -44,12 +44,12 @@ type Token struct {
 }
 
 // Valid reports whether the token admits anybody at a time.
-func (t *Token) Valid(now time.Time) bool {
+func (t *AccessToken) Valid(now time.Time) bool {
 	return t.Revoked.IsZero() && (t.Expires.IsZero() || now.Before(t.Expires))
 }
 
 // Check returns an ErrInvalid if no store can keep the token.
-func (t *Token) Check() error {
+func (t *AccessToken) Check() error {
 	switch {
 	case t.Hash == TokenHash{}:
 		return fmt.Errorf("%w: a token without its hash", ErrInvalid)
@@ -62,7 +62,7 @@ func (t *Token) Check() error {
 }
 
 // Micro returns the token with its times in the precision in which they are stored.
-func (t Token) Micro() Token {
+func (t AccessToken) Micro() AccessToken {
 	for _, at := range []*time.Time{&t.Created, &t.Expires, &t.Revoked} {
 		if !at.IsZero() {
 			*at = Micro(*at)

@@ -127,7 +127,7 @@ func TestRoutesAskForATokenOfTheTenant(t *testing.T) {
 	}
 	add := func(tenant, role string, expires time.Time) string {
 		token := access.NewToken()
-		if err := store.AddToken(t.Context(), timeline.Token{Hash: timeline.HashToken(token), Tenant: tenant,
+		if err := store.AddToken(t.Context(), timeline.AccessToken{Hash: timeline.HashToken(token), Tenant: tenant,
 			Role: role, Created: time.Now(), Expires: expires}); err != nil {
 			t.Fatal(err)
 		}

@@ -140,7 +140,7 @@ func (h *history) checkTokens(ctx context.Context, l *settings.Loaded, log *slog
 		log.Error("the tokens of clients cannot be read: everybody is refused until they can", "error", err)
 		return nil
 	}
-	if !slices.ContainsFunc(all, func(t timeline.Token) bool {
+	if !slices.ContainsFunc(all, func(t timeline.AccessToken) bool {
 		return t.Valid(time.Now()) &&
 			t.Role != timeline.RoleConsole
 	}) {

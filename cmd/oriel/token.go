@@ -66,7 +66,7 @@ only now: the store has its hash. A tenant needs no other preparation.`,
 	data := addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		now := time.Now()
-		t := timeline.Token{Tenant: tenant, Role: role, Created: now}
+		t := timeline.AccessToken{Tenant: tenant, Role: role, Created: now}
 		err := checkTenant(tenant)
 		if err == nil && role != timeline.RoleCall && role != timeline.RoleRead {
 			err = fmt.Errorf("%q is not a role: use --role call or --role read", term.OneLine(role, 40))
@@ -155,7 +155,7 @@ type tokenLine struct {
 	Revoked *time.Time `json:"revoked,omitempty"`
 }
 
-func lineOf(t *timeline.Token, now time.Time) tokenLine {
+func lineOf(t *timeline.AccessToken, now time.Time) tokenLine {
 	l := tokenLine{ID: t.Hash.ID(), Tenant: t.Tenant, Role: t.Role, State: "valid", Created: timeline.Micro(t.Created)}
 	if !t.Expires.IsZero() {
 		at := timeline.Micro(t.Expires)
@@ -232,7 +232,7 @@ signs that browser out.`,
 }
 
 // tokens returns all tokens of an existing history.
-func (h *history) tokens(ctx context.Context) (all []timeline.Token, err error) {
+func (h *history) tokens(ctx context.Context) (all []timeline.AccessToken, err error) {
 	err = h.with(ctx, func(s tenantStore) (err error) {
 		if all, err = s.Tokens(ctx); err != nil {
 			return &failure{err}
@@ -279,8 +279,8 @@ answers. The history of its tenant stays.`,
 }
 
 // findToken returns the token that a person means.
-func findToken(all []timeline.Token, text string) (timeline.Token, error) {
-	var found []timeline.Token
+func findToken(all []timeline.AccessToken, text string) (timeline.AccessToken, error) {
+	var found []timeline.AccessToken
 	for _, t := range all {
 		if access.InText(text) == text && t.Hash == timeline.HashToken(text) ||
 			text != "" && strings.HasPrefix(t.Hash.ID(), strings.ToLower(text)) {
@@ -291,10 +291,10 @@ func findToken(all []timeline.Token, text string) (timeline.Token, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return timeline.Token{}, fmt.Errorf("%d tokens begin with %q: give more of the id", len(found),
+		return timeline.AccessToken{}, fmt.Errorf("%d tokens begin with %q: give more of the id", len(found),
 			term.OneLine(text, 20))
 	case access.InText(text) != "":
-		return timeline.Token{}, errors.New("there is no such token: oriel token list shows all")
+		return timeline.AccessToken{}, errors.New("there is no such token: oriel token list shows all")
 	}
-	return timeline.Token{}, fmt.Errorf("there is no token %q: oriel token list shows all", term.OneLine(text, 20))
+	return timeline.AccessToken{}, fmt.Errorf("there is no token %q: oriel token list shows all", term.OneLine(text, 20))
 }

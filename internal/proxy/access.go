@@ -15,8 +15,8 @@ import (
 
 // TokenStore has tokens by their hashes, and the sessions of browsers. timeline.Store is one.
 type TokenStore interface {
-	Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error)
-	AddToken(ctx context.Context, t timeline.Token) error
+	Token(ctx context.Context, hash timeline.TokenHash) (timeline.AccessToken, error)
+	AddToken(ctx context.Context, t timeline.AccessToken) error
 	RevokeToken(ctx context.Context, hash timeline.TokenHash, at time.Time) error
 }
 

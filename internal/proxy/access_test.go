@@ -27,10 +27,10 @@ type team struct {
 	asked atomic.Int64
 }
 
-func (s *team) Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error) {
+func (s *team) Token(ctx context.Context, hash timeline.TokenHash) (timeline.AccessToken, error) {
 	s.asked.Add(1)
 	if s.gone.Load() {
-		return timeline.Token{}, errors.New("gone")
+		return timeline.AccessToken{}, errors.New("gone")
 	}
 	return s.Store.Token(ctx, hash)
 }
@@ -39,7 +39,7 @@ func (s *team) Token(ctx context.Context, hash timeline.TokenHash) (timeline.Tok
 func (s *team) add(t *testing.T, tenant, role string, expires time.Time) string {
 	t.Helper()
 	token := access.NewToken()
-	if err := s.AddToken(t.Context(), timeline.Token{Hash: timeline.HashToken(token), Tenant: tenant, Role: role,
+	if err := s.AddToken(t.Context(), timeline.AccessToken{Hash: timeline.HashToken(token), Tenant: tenant, Role: role,
 		Created: time.Now(), Expires: expires}); err != nil {
 		t.Fatal(err)
 	}

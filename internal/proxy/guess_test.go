@@ -215,7 +215,7 @@ func TestShortTokensAreGuessedNoFasterThanWrongOnesAreDelayed(t *testing.T) {
 // stuck is a store that does not answer about wrong tokens.
 type stuck struct{ team }
 
-func (s *stuck) Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error) {
+func (s *stuck) Token(ctx context.Context, hash timeline.TokenHash) (timeline.AccessToken, error) {
 	found, err := s.team.Token(ctx, hash)
 	if err != nil {
 		<-ctx.Done()
@@ -300,7 +300,7 @@ type waiting struct {
 	asking, most atomic.Int64
 }
 
-func (s *waiting) Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error) {
+func (s *waiting) Token(ctx context.Context, hash timeline.TokenHash) (timeline.AccessToken, error) {
 	n := s.asking.Add(1)
 	defer s.asking.Add(-1)
 	for most := s.most.Load(); n > most && !s.most.CompareAndSwap(most, n); most = s.most.Load() {

@@ -265,7 +265,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) *refusal {
 	now := s.now()
 	ctx, cancel := context.WithTimeout(r.Context(), sessionWait)
 	defer cancel()
-	err = s.sessionStore.AddToken(ctx, timeline.Token{
+	err = s.sessionStore.AddToken(ctx, timeline.AccessToken{
 		Hash: sessionHash(cookie, parent), Tenant: a.Tenant, Role: timeline.RoleConsole, Created: now,
 		Expires: now.Add(sessionTime),
 	})

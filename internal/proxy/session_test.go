@@ -289,10 +289,10 @@ type hung struct {
 	hangs atomic.Bool
 }
 
-func (s *hung) Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error) {
+func (s *hung) Token(ctx context.Context, hash timeline.TokenHash) (timeline.AccessToken, error) {
 	if s.hangs.Load() {
 		<-ctx.Done()
-		return timeline.Token{}, ctx.Err()
+		return timeline.AccessToken{}, ctx.Err()
 	}
 	return s.Store.Token(ctx, hash)
 }

@@ -181,7 +181,7 @@ type failing struct {
 	add, revoke atomic.Bool
 }
 
-func (s *failing) AddToken(ctx context.Context, t timeline.Token) error {
+func (s *failing) AddToken(ctx context.Context, t timeline.AccessToken) error {
 	if s.add.Load() {
 		return errors.New("the disk is full")
 	}

@@ -413,11 +413,11 @@ func (u unrecorded) Apply(context.Context, string, timeline.Change) (timeline.Ap
 }
 
 // Token implements timeline.Store. Nobody can say which tokens there are.
-func (u unrecorded) Token(context.Context, timeline.TokenHash) (timeline.Token, error) {
-	return timeline.Token{}, fmt.Errorf("%w: %w", timeline.ErrClosed, u.why)
+func (u unrecorded) Token(context.Context, timeline.TokenHash) (timeline.AccessToken, error) {
+	return timeline.AccessToken{}, fmt.Errorf("%w: %w", timeline.ErrClosed, u.why)
 }
 
 // Tokens implements timeline.Store like Token.
-func (u unrecorded) Tokens(context.Context) ([]timeline.Token, error) {
+func (u unrecorded) Tokens(context.Context) ([]timeline.AccessToken, error) {
 	return nil, fmt.Errorf("%w: %w", timeline.ErrClosed, u.why)
 }

@@ -294,7 +294,7 @@ func (r *reopener) Delete(ctx context.Context, tenant, conversation string,
 	return deleted, err
 }
 
-func (r *reopener) AddToken(ctx context.Context, t timeline.Token) error {
+func (r *reopener) AddToken(ctx context.Context, t timeline.AccessToken) error {
 	return r.change(ctx, func(s timeline.Store) error { return s.AddToken(ctx, t) })
 }
 
@@ -302,7 +302,7 @@ func (r *reopener) RevokeToken(ctx context.Context, hash timeline.TokenHash, at 
 	return r.change(ctx, func(s timeline.Store) error { return s.RevokeToken(ctx, hash, at) })
 }
 
-func (r *reopener) Token(ctx context.Context, hash timeline.TokenHash) (found timeline.Token, err error) {
+func (r *reopener) Token(ctx context.Context, hash timeline.TokenHash) (found timeline.AccessToken, err error) {
 	err = r.read(ctx, func(o *opened) (err error) {
 		found, err = o.store.Token(ctx, hash)
 		return err
@@ -310,7 +310,7 @@ func (r *reopener) Token(ctx context.Context, hash timeline.TokenHash) (found ti
 	return found, err
 }
 
-func (r *reopener) Tokens(ctx context.Context) (found []timeline.Token, err error) {
+func (r *reopener) Tokens(ctx context.Context) (found []timeline.AccessToken, err error) {
 	err = r.read(ctx, func(o *opened) (err error) {
 		found, err = o.store.Tokens(ctx)
 		return err

@@ -27,7 +27,7 @@ type Store struct {
 	mu      sync.RWMutex // protects all below
 	closed  bool
 	tenants map[string]*tenant
-	tokens  map[timeline.TokenHash]timeline.Token
+	tokens  map[timeline.TokenHash]timeline.AccessToken
 	trunks  int64 // the last number assigned
 	deletes int64
 }
@@ -87,7 +87,7 @@ type record struct {
 
 // New returns an empty store.
 func New() *Store {
-	return &Store{tenants: map[string]*tenant{}, tokens: map[timeline.TokenHash]timeline.Token{}}
+	return &Store{tenants: map[string]*tenant{}, tokens: map[timeline.TokenHash]timeline.AccessToken{}}
 }
 
 func newTenant() *tenant {

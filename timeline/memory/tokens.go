@@ -12,7 +12,7 @@ import (
 )
 
 // AddToken implements timeline.Store.
-func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
+func (s *Store) AddToken(ctx context.Context, t timeline.AccessToken) error {
 	if err := t.Check(); err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
 		}
 		t = t.Micro()
 		if t.Role == timeline.RoleConsole {
-			maps.DeleteFunc(s.tokens, func(_ timeline.TokenHash, had timeline.Token) bool {
+			maps.DeleteFunc(s.tokens, func(_ timeline.TokenHash, had timeline.AccessToken) bool {
 				over := func(at time.Time) bool { return !at.IsZero() && !at.After(t.Created) }
 				return had.Role == t.Role && (over(had.Expires) || over(had.Revoked))
 			})
@@ -60,24 +60,24 @@ func (s *Store) changeTokens(ctx context.Context, change func() error) error {
 }
 
 // Token implements timeline.Store.
-func (s *Store) Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error) {
+func (s *Store) Token(ctx context.Context, hash timeline.TokenHash) (timeline.AccessToken, error) {
 	if _, err := s.read(ctx, ""); err != nil {
-		return timeline.Token{}, err
+		return timeline.AccessToken{}, err
 	}
 	defer s.mu.RUnlock()
 	if t, ok := s.tokens[hash]; ok {
 		return t, nil
 	}
-	return timeline.Token{}, fmt.Errorf("%w: %s", timeline.ErrNoToken, hash.ID())
+	return timeline.AccessToken{}, fmt.Errorf("%w: %s", timeline.ErrNoToken, hash.ID())
 }
 
 // Tokens implements timeline.Store.
-func (s *Store) Tokens(ctx context.Context) ([]timeline.Token, error) {
+func (s *Store) Tokens(ctx context.Context) ([]timeline.AccessToken, error) {
 	if _, err := s.read(ctx, ""); err != nil {
 		return nil, err
 	}
 	defer s.mu.RUnlock()
-	return slices.SortedFunc(maps.Values(s.tokens), func(a, b timeline.Token) int {
+	return slices.SortedFunc(maps.Values(s.tokens), func(a, b timeline.AccessToken) int {
 		if c := a.Created.Compare(b.Created); c != 0 {
 			return c
 		}

@@ -13,7 +13,7 @@ import (
 
 const tokenColumns = "SELECT hash, tenant, role, created, expires, revoked, seal FROM token "
 
-func scanToken(row pgx.Row) (t timeline.Token, sealed timeline.Hash, err error) {
+func scanToken(row pgx.Row) (t timeline.AccessToken, sealed timeline.Hash, err error) {
 	var hash []byte
 	var created, expires, revoked int64
 	err = row.Scan(&hash, &t.Tenant, &t.Role, &created, &expires, &revoked, hash16(&sealed))
@@ -38,7 +38,7 @@ func moment(micros int64) time.Time {
 }
 
 // AddToken implements timeline.Store.
-func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
+func (s *Store) AddToken(ctx context.Context, t timeline.AccessToken) error {
 	if err := t.Check(); err != nil {
 		return err
 	}
@@ -87,13 +87,13 @@ func (s *Store) changeTokens(ctx context.Context, change func() error) error {
 }
 
 // Token implements timeline.Store.
-func (s *Store) Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error) {
+func (s *Store) Token(ctx context.Context, hash timeline.TokenHash) (timeline.AccessToken, error) {
 	if err := s.begin(ctx); err != nil {
-		return timeline.Token{}, err
+		return timeline.AccessToken{}, err
 	}
 	t, sealed, err := s.token(ctx, hash)
 	if err == nil && sealed != seal.Token(&t) {
-		t, err = timeline.Token{}, fmt.Errorf("%w: %s is not what was stored: run oriel verify", timeline.ErrNoToken,
+		t, err = timeline.AccessToken{}, fmt.Errorf("%w: %s is not what was stored: run oriel verify", timeline.ErrNoToken,
 			hash.ID())
 	}
 	return t, s.explain("read", err)
@@ -101,27 +101,27 @@ func (s *Store) Token(ctx context.Context, hash timeline.TokenHash) (timeline.To
 
 // token returns a token and the hash over its row.
 func (s *Store) token(ctx context.Context,
-	hash timeline.TokenHash) (t timeline.Token, sealed timeline.Hash, err error) {
+	hash timeline.TokenHash) (t timeline.AccessToken, sealed timeline.Hash, err error) {
 	t, sealed, err = scanToken(s.pool.QueryRow(ctx, tokenColumns+"WHERE hash = $1", hash[:]))
 	if err != nil {
-		return timeline.Token{}, sealed, noRows(err, timeline.ErrNoToken, hash.ID())
+		return timeline.AccessToken{}, sealed, noRows(err, timeline.ErrNoToken, hash.ID())
 	}
 	return t, sealed, nil
 }
 
 // Tokens implements timeline.Store.
-func (s *Store) Tokens(ctx context.Context) (all []timeline.Token, err error) {
+func (s *Store) Tokens(ctx context.Context) (all []timeline.AccessToken, err error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
-	err = eachToken(ctx, s.pool, func(t timeline.Token, _ timeline.Hash) { all = append(all, t) })
+	err = eachToken(ctx, s.pool, func(t timeline.AccessToken, _ timeline.Hash) { all = append(all, t) })
 	return all, s.explain("read", err)
 }
 
 // eachToken visits all tokens with their hashes over the row.
 func eachToken(ctx context.Context, from interface {
 	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
-}, visit func(timeline.Token, timeline.Hash)) error {
+}, visit func(timeline.AccessToken, timeline.Hash)) error {
 	rows, err := from.Query(ctx, tokenColumns+"ORDER BY created, hash")
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func TestAlteredTokensAreRefused(t *testing.T) {
 	defer c.Close(ctx)
 	for _, change := range []string{"role = 'call'", "tenant = 'bob'", "expires = 0", "revoked = 0",
 		"seal = '00000000-0000-0000-0000-000000000000'"} {
-		token := timeline.Token{Hash: timeline.HashToken(change), Tenant: "ann", Role: timeline.RoleRead, Created: now,
+		token := timeline.AccessToken{Hash: timeline.HashToken(change), Tenant: "ann", Role: timeline.RoleRead, Created: now,
 			Expires: now.Add(time.Hour), Revoked: now.Add(time.Minute)}
 		if err := s.AddToken(ctx, token); err != nil {
 			t.Fatal(err)

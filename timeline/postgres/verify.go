@@ -44,7 +44,7 @@ func (s *Store) Verify(ctx context.Context, report func(timeline.Problem)) error
 						return err
 					}
 				}
-				return eachToken(ctx, tx, func(t timeline.Token, sealed timeline.Hash) {
+				return eachToken(ctx, tx, func(t timeline.AccessToken, sealed timeline.Hash) {
 					if seal.Token(&t) != sealed {
 						report(timeline.Problem{Tenant: t.Tenant, What: fmt.Sprintf("token %s is not what was stored",
 							t.Hash.ID())})

@@ -94,7 +94,7 @@ func TestAHistoryOfVersion1IsUpgraded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	token := timeline.Token{Hash: timeline.HashToken("secret"), Tenant: "a", Role: timeline.RoleCall,
+	token := timeline.AccessToken{Hash: timeline.HashToken("secret"), Tenant: "a", Role: timeline.RoleCall,
 		Created: time.Unix(1, 0).UTC()}
 	if err := s.AddToken(t.Context(), token); err != nil {
 		t.Error(err)

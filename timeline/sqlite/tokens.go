@@ -11,8 +11,8 @@ import (
 
 const tokenColumns = "SELECT hash, tenant, role, created, expires, revoked, seal FROM token "
 
-func scanToken(r *rows) timeline.Token {
-	t := timeline.Token{Tenant: r.text(1), Role: r.text(2), Created: moment(r.integer(3)),
+func scanToken(r *rows) timeline.AccessToken {
+	t := timeline.AccessToken{Tenant: r.text(1), Role: r.text(2), Created: moment(r.integer(3)),
 		Expires: moment(r.integer(4)), Revoked: moment(r.integer(5))}
 	copy(t.Hash[:], r.bytes(0))
 	return t
@@ -34,7 +34,7 @@ func moment(micros int64) time.Time {
 }
 
 // AddToken implements timeline.Store.
-func (s *Store) AddToken(ctx context.Context, t timeline.Token) error {
+func (s *Store) AddToken(ctx context.Context, t timeline.AccessToken) error {
 	if err := t.Check(); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *Store) changeTokens(ctx context.Context, change func(*writer) error) er
 	return explain("write", s.path, w.perform(&task{ctx: ctx, do: func() error { return change(w) }}))
 }
 
-func (w *writer) putToken(t timeline.Token) error {
+func (w *writer) putToken(t timeline.AccessToken) error {
 	hash := seal.Token(&t)
 	if _, err := w.exec(`INSERT INTO token (hash, tenant, role, created, expires, revoked, seal) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET revoked = excluded.revoked, seal = excluded.seal`,
@@ -88,12 +88,12 @@ func (w *writer) putToken(t timeline.Token) error {
 }
 
 // Token implements timeline.Store.
-func (s *Store) Token(ctx context.Context, hash timeline.TokenHash) (found timeline.Token, err error) {
+func (s *Store) Token(ctx context.Context, hash timeline.TokenHash) (found timeline.AccessToken, err error) {
 	err = s.view(ctx, func(c *conn) (err error) {
 		var sealed timeline.Hash
 		found, sealed, err = c.token(hash)
 		if err == nil && sealed != seal.Token(&found) {
-			found, err = timeline.Token{}, fmt.Errorf("%w: %s is not what was stored: run oriel verify",
+			found, err = timeline.AccessToken{}, fmt.Errorf("%w: %s is not what was stored: run oriel verify",
 				timeline.ErrNoToken, hash.ID())
 		}
 		return err
@@ -102,7 +102,7 @@ func (s *Store) Token(ctx context.Context, hash timeline.TokenHash) (found timel
 }
 
 // token returns a token and the hash over its row.
-func (c *conn) token(hash timeline.TokenHash) (t timeline.Token, sealed timeline.Hash, err error) {
+func (c *conn) token(hash timeline.TokenHash) (t timeline.AccessToken, sealed timeline.Hash, err error) {
 	found, err := c.one(tokenColumns+"WHERE hash = ?", func(r *rows) { t, sealed = scanToken(r), loose(r, 6) }, hash[:])
 	if err == nil && !found {
 		err = fmt.Errorf("%w: %s", timeline.ErrNoToken, hash.ID())
@@ -111,7 +111,7 @@ func (c *conn) token(hash timeline.TokenHash) (t timeline.Token, sealed timeline
 }
 
 // Tokens implements timeline.Store.
-func (s *Store) Tokens(ctx context.Context) (all []timeline.Token, err error) {
+func (s *Store) Tokens(ctx context.Context) (all []timeline.AccessToken, err error) {
 	err = s.view(ctx, func(c *conn) error {
 		return c.each(tokenColumns+"ORDER BY created, hash", func(r *rows) { all = append(all, scanToken(r)) })
 	})

@@ -15,7 +15,7 @@ func TestAlteredTokensAreRefused(t *testing.T) {
 	for _, change := range []string{"role = 'call'", "tenant = 'bob'", "expires = 0", "revoked = 0", "seal = x'00'"} {
 		dir := t.TempDir()
 		s := open(t, dir)
-		token := timeline.Token{Hash: timeline.HashToken("secret"), Tenant: "ann", Role: timeline.RoleRead,
+		token := timeline.AccessToken{Hash: timeline.HashToken("secret"), Tenant: "ann", Role: timeline.RoleRead,
 			Created: time.Now(),
 			Expires: time.Now().Add(time.Hour), Revoked: time.Now().Add(time.Minute)}
 		if err := s.AddToken(ctx, token); err != nil {

@@ -100,7 +100,7 @@ func (c *copier) run(ctx context.Context) error {
 	return nil
 }
 
-func (c *copier) copyToken(ctx context.Context, t timeline.Token) error {
+func (c *copier) copyToken(ctx context.Context, t timeline.AccessToken) error {
 	c.done.Tokens++
 	was, err := c.to.Token(ctx, t.Hash)
 	switch {

@@ -92,7 +92,7 @@ func fill(t *testing.T, s timeline.Store) {
 		}
 	}
 	for _, tenant := range []string{"a", "b"} {
-		if err := s.AddToken(ctx, timeline.Token{Hash: timeline.HashToken(tenant), Tenant: tenant,
+		if err := s.AddToken(ctx, timeline.AccessToken{Hash: timeline.HashToken(tenant), Tenant: tenant,
 			Role: timeline.RoleCall, Created: noon}); err != nil {
 			t.Fatal(err)
 		}

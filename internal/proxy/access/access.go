@@ -53,7 +53,7 @@ var (
 
 // Store is what has the tokens.
 type Store interface {
-	Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error)
+	Token(ctx context.Context, hash timeline.TokenHash) (timeline.AccessToken, error)
 }
 
 // Prefix begins every token, so that one in the wrong place is found.
@@ -97,7 +97,7 @@ type Tokens struct {
 
 // answer is what the store said of a token.
 type answer struct {
-	token timeline.Token
+	token timeline.AccessToken
 	// confirmed is when the store said so, checked when it was last asked, whether or
 	// not it answered.
 	confirmed, checked time.Time
@@ -122,10 +122,10 @@ func New(store Store, now func() time.Time) *Tokens {
 }
 
 // Find returns a valid token by its hash, or the reason why it admits nobody.
-func (t *Tokens) Find(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error) {
+func (t *Tokens) Find(ctx context.Context, hash timeline.TokenHash) (timeline.AccessToken, error) {
 	a, known, q := t.look(hash)
 	if q == nil && !known {
-		return timeline.Token{}, ErrUnknown
+		return timeline.AccessToken{}, ErrUnknown
 	}
 	if q != nil {
 		wait := patience
@@ -134,17 +134,17 @@ func (t *Tokens) Find(ctx context.Context, hash timeline.TokenHash) (timeline.To
 		}
 		var err error
 		if a, err = t.await(ctx, q, hash, a, known, wait); err != nil {
-			return timeline.Token{}, err
+			return timeline.AccessToken{}, err
 		}
 	}
 	now := t.now()
 	switch {
 	case !a.token.Revoked.IsZero():
-		return timeline.Token{}, ErrRevoked
+		return timeline.AccessToken{}, ErrRevoked
 	case !a.token.Valid(now):
-		return timeline.Token{}, ErrExpired
+		return timeline.AccessToken{}, ErrExpired
 	case now.Sub(a.confirmed) > Grace:
-		return timeline.Token{}, ErrUnavailable
+		return timeline.AccessToken{}, ErrUnavailable
 	}
 	return a.token, nil
 }

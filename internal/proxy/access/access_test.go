@@ -22,13 +22,13 @@ type store struct {
 	hang  chan struct{} // nil: it does not
 }
 
-func (s *store) Token(ctx context.Context, hash timeline.TokenHash) (timeline.Token, error) {
+func (s *store) Token(ctx context.Context, hash timeline.TokenHash) (timeline.AccessToken, error) {
 	s.asked.Add(1)
 	if s.hang != nil {
 		<-s.hang // whatever the context says
 	}
 	if s.fail.Load() {
-		return timeline.Token{}, errors.New("gone")
+		return timeline.AccessToken{}, errors.New("gone")
 	}
 	return s.Store.Token(ctx, hash)
 }
@@ -37,7 +37,7 @@ func (s *store) Token(ctx context.Context, hash timeline.TokenHash) (timeline.To
 func (s *store) add(t *testing.T, expires time.Time) timeline.TokenHash {
 	t.Helper()
 	hash := timeline.HashToken(access.NewToken())
-	if err := s.AddToken(t.Context(), timeline.Token{Hash: hash, Tenant: "ann", Role: timeline.RoleCall,
+	if err := s.AddToken(t.Context(), timeline.AccessToken{Hash: hash, Tenant: "ann", Role: timeline.RoleCall,
 		Created: time.Now(), Expires: expires}); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestUnknownTokensAreRememberedWithinABoundAndFoundOnceTheyAreAdded(t *testi
 		if n := access.RememberedForTest(tokens); n > 1024 {
 			t.Errorf("%d are remembered", n)
 		}
-		if err := s.AddToken(t.Context(), timeline.Token{Hash: hash, Tenant: "ann", Role: timeline.RoleRead,
+		if err := s.AddToken(t.Context(), timeline.AccessToken{Hash: hash, Tenant: "ann", Role: timeline.RoleRead,
 			Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}

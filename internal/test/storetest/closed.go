@@ -23,7 +23,7 @@ func afterClose(s timeline.Store) map[string]error {
 	errs["Derived"] = s.Derived(ctx, timeline.Local, "k", []timeline.Hash{{}},
 		func(timeline.Hash, []byte) error { return nil })
 	_, errs["Delete"] = s.Delete(ctx, timeline.Local, "c", nil)
-	errs["AddToken"] = s.AddToken(ctx, timeline.Token{Hash: timeline.HashToken("t"), Tenant: "a",
+	errs["AddToken"] = s.AddToken(ctx, timeline.AccessToken{Hash: timeline.HashToken("t"), Tenant: "a",
 		Role: timeline.RoleCall, Created: noon})
 	_, errs["Token"] = s.Token(ctx, timeline.TokenHash{})
 	_, errs["Tokens"] = s.Tokens(ctx)

@@ -11,18 +11,18 @@ import (
 )
 
 // tokenFor returns a token of a tenant that was created at noon.
-func tokenFor(tenant, secret string) timeline.Token {
-	return timeline.Token{Hash: timeline.HashToken(secret), Tenant: tenant, Role: timeline.RoleCall, Created: noon}
+func tokenFor(tenant, secret string) timeline.AccessToken {
+	return timeline.AccessToken{Hash: timeline.HashToken(secret), Tenant: tenant, Role: timeline.RoleCall, Created: noon}
 }
 
-func (f *fixture) addToken(t timeline.Token) {
+func (f *fixture) addToken(t timeline.AccessToken) {
 	f.Helper()
 	if err := f.AddToken(ctx, t); err != nil {
 		f.Fatal(err)
 	}
 }
 
-func (f *fixture) token(secret string) timeline.Token {
+func (f *fixture) token(secret string) timeline.AccessToken {
 	f.Helper()
 	t, err := f.Token(ctx, timeline.HashToken(secret))
 	if err != nil {
@@ -47,10 +47,10 @@ var tokenCases = []testCase{
 		if err != nil {
 			f.Error(err)
 		}
-		f.equal("all, by time", all, []timeline.Token{b, a.Micro()})
+		f.equal("all, by time", all, []timeline.AccessToken{b, a.Micro()})
 	}},
 	{"of sessions that have ended are deleted when one is added", func(f *fixture) {
-		session := func(secret string, created, expires time.Time) timeline.Token {
+		session := func(secret string, created, expires time.Time) timeline.AccessToken {
 			t := tokenFor("a", secret)
 			t.Role, t.Created, t.Expires = timeline.RoleConsole, created, expires
 			f.addToken(t)
@@ -70,7 +70,7 @@ var tokenCases = []testCase{
 		if err != nil {
 			f.Error(err)
 		}
-		f.equal("left", all, []timeline.Token{token, valid, last})
+		f.equal("left", all, []timeline.AccessToken{token, valid, last})
 
 		// A token that is there, ended or not, stays and ends nothing.
 		again := valid
@@ -83,7 +83,7 @@ var tokenCases = []testCase{
 		if err != nil {
 			f.Error(err)
 		}
-		f.equal("left", all, []timeline.Token{token, valid, last})
+		f.equal("left", all, []timeline.AccessToken{token, valid, last})
 	}},
 	{"are revoked once and stay listed", func(f *fixture) {
 		f.addToken(tokenFor("a", "one"))
@@ -104,14 +104,14 @@ var tokenCases = []testCase{
 	}},
 	{"are refused if they are not whole, or there already", func(f *fixture) {
 		f.addToken(tokenFor("a", "one"))
-		for name, spoil := range map[string]func(*timeline.Token){
-			"there already": func(t *timeline.Token) { t.Hash = timeline.HashToken("one") },
-			"no hash":       func(t *timeline.Token) { t.Hash = timeline.TokenHash{} },
-			"no tenant":     func(t *timeline.Token) { t.Tenant = "" },
-			"long tenant":   func(t *timeline.Token) { t.Tenant = strings.Repeat("x", timeline.MaxName+1) },
-			"no role":       func(t *timeline.Token) { t.Role = "" },
-			"unknown role":  func(t *timeline.Token) { t.Role = "admin" },
-			"no time":       func(t *timeline.Token) { t.Created = time.Time{} },
+		for name, spoil := range map[string]func(*timeline.AccessToken){
+			"there already": func(t *timeline.AccessToken) { t.Hash = timeline.HashToken("one") },
+			"no hash":       func(t *timeline.AccessToken) { t.Hash = timeline.TokenHash{} },
+			"no tenant":     func(t *timeline.AccessToken) { t.Tenant = "" },
+			"long tenant":   func(t *timeline.AccessToken) { t.Tenant = strings.Repeat("x", timeline.MaxName+1) },
+			"no role":       func(t *timeline.AccessToken) { t.Role = "" },
+			"unknown role":  func(t *timeline.AccessToken) { t.Role = "admin" },
+			"no time":       func(t *timeline.AccessToken) { t.Created = time.Time{} },
 		} {
 			t := tokenFor("b", "two")
 			spoil(&t)

@@ -81,7 +81,7 @@ func Extract(span timeline.Span, kind string, data []byte) timeline.Hash {
 }
 
 // Token returns the hash of a token.
-func Token(t *timeline.Token) timeline.Hash {
+func Token(t *timeline.AccessToken) timeline.Hash {
 	s := make(sum, 0, 128)
 	s = append(s, t.Hash[:]...)
 	s.text(t.Tenant, t.Role)
