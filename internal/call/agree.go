@@ -18,7 +18,7 @@ import (
 // first, what that has decided is in the index then, if it applies to this request too. If the
 // store cannot answer in time, or does not have the conversation yet, this process decides
 // alone.
-func (c *Call) agree(ctx context.Context, d view.Decision) view.Verdict {
+func (c *Call) agree(ctx context.Context, d view.Decision) view.Agreement {
 	if s := c.engine.Spool(); s.Calls > s.Newer || c.engine.overLimit(c.request.Tenant) {
 		return view.Agreed // the store accepts no calls
 	}

@@ -62,7 +62,7 @@ func (c *Call) show(ctx, reads context.Context) error {
 		in.Size = c.adapt(reads)
 	}
 	if c.engine.o.Shared {
-		in.Agree = func(d view.Decision) view.Verdict { return c.agree(reads, d) }
+		in.Agree = func(d view.Decision) view.Agreement { return c.agree(reads, d) }
 	}
 	shown, err := c.tuning.view.Show(ctx, in)
 	if err != nil {

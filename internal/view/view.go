@@ -137,7 +137,7 @@ type Input struct {
 	Pins []int
 	// Agree, if set, makes a decision that of all processes, unless one of them was
 	// first.
-	Agree func(Decision) Verdict
+	Agree func(Decision) Agreement
 	// Project returns the project of a new conversation, or "". It may be nil.
 	Project func() string
 	Now     time.Time
@@ -155,13 +155,13 @@ type Decision struct {
 	Recalled bool
 }
 
-// Verdict is whether the decision of this process counts.
-type Verdict int
+// Agreement is whether the decision of this process counts.
+type Agreement int
 
 // The verdicts.
 const (
 	// Agreed: it counts.
-	Agreed Verdict = iota
+	Agreed Agreement = iota
 	// Beaten: another process has made a cut first, which is now in the index.
 	Beaten
 	// Quiet: another process has recalled nothing for the same words.
