@@ -64,7 +64,7 @@ type Retention = engine.Retention
 //	Models       *token.Models        // nil: Config.Models
 //	Margin       float64              // 0: Config.Margin
 //	Thresholds   window.Thresholds    // percentages of the window at which a cut is made
-//	LowMark      float64              // share of the budget that a cut goes down to; 0: a half
+//	LowMark      float64              // share of the budget that a cut goes down to; 0: window.LowShare
 //	KeepTools    []string             // tools whose results are not masked
 //	RecallTokens int                  // the most that one call brings back; 0: 2,048
 //	RecallWait   time.Duration        // the most that a call waits for recall; 0: 100 ms

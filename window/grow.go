@@ -1,10 +1,13 @@
 package window
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"sort"
 
 	"github.com/oriel-context/oriel/chat"
+	"github.com/oriel-context/oriel/token"
 )
 
 // A budget that nobody asked for by a number, such as that of a profile, is a
@@ -126,6 +129,30 @@ func (h *History) reply(message, part int) bool {
 	m := &h.Messages[message]
 	return m.Role == chat.Assistant && m.Parts[part].Kind == chat.Text && !h.Pinned[message] &&
 		clippable(&m.Parts[part])
+}
+
+// Shares of a budget that a cut goes down to. A token that stays is paid for at every call, and
+// once more after every pause that the provider's cache does not survive; so the dearer cached
+// tokens are, the deeper a cut goes. What is removed may be needed again, and more so the
+// deeper: half is kept where little is saved, or where nobody knows what is.
+const (
+	halfMark = 0.5
+	deepMark = 0.35
+	// deepMark holds where cached tokens cost dearRead of others or more, halfMark where they
+	// cost cheapRead or less.
+	dearRead, cheapRead = 0.1, 0.025
+)
+
+// LowShare returns the share of a budget that a cut goes down to if nobody named one. It
+// follows the prices of the model where the budget is a wish to save, and is a half where it
+// is all that the model takes or what a call asked for.
+func LowShare(wish bool, prices token.Prices) float64 {
+	if !wish || prices.Input <= 0 {
+		return halfMark
+	}
+	read := cmp.Or(prices.CacheRead, prices.Input) / prices.Input
+	steps := math.Log2(min(max(read, cheapRead), dearRead)/cheapRead) / math.Log2(dearRead/cheapRead)
+	return halfMark - (halfMark-deepMark)*steps
 }
 
 // LowMark returns the size that a cut goes down to: a share of the budget or,

@@ -30,7 +30,8 @@ type Options struct {
 	Margin float64
 	// Thresholds are the percentages of the window at which a cut is made.
 	Thresholds window.Thresholds
-	// LowMark is the share of the budget that a cut goes down to. Default 0.5.
+	// LowMark is the share of the budget that a cut goes down to. Default
+	// window.LowShare.
 	LowMark float64
 	// KeepTools names the tools whose results are not masked.
 	KeepTools []string

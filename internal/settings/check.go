@@ -160,7 +160,7 @@ func oneOf(text, one, other string) error {
 }
 
 func checkLowMark(share float64) error {
-	if !(share > 0 && share < 1) {
+	if !(share >= 0 && share < 1) {
 		return fmt.Errorf("%g is not a share of the budget: give a number between 0 and 1, such as 0.5", share)
 	}
 	return nil

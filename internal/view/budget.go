@@ -145,7 +145,7 @@ func (s *request) low() int {
 	if s.compacts {
 		return s.budget
 	}
-	share := cmp.Or(s.profile.Low, s.v.o.Low)
+	share := cmp.Or(s.profile.Low, s.v.o.Low, window.LowShare(s.wish < s.hard, s.model.Prices))
 	low := window.LowMark(s.budget, share, min(s.fixed(), s.budget))
 	if s.floor > low {
 		low = window.LowMark(s.budget, share, min(s.floor, s.budget*3/4))

@@ -41,8 +41,8 @@ type Options struct {
 	// Dismissed returns the notes of people about the instructions in a
 	// conversation; nil means that all are offered as they were said.
 	Dismissed func(ctx context.Context, tenant, conversation string) ([]Dismissed, error)
-	// Low is the share of the budget that a cut goes down to. Default one
-	// half.
+	// Low is the share of the budget that a cut goes down to. Default
+	// window.LowShare.
 	Low float64
 	// KeepTools are the names of tools whose results stay as long as their
 	// exchange; see window.Options.
@@ -75,7 +75,6 @@ const DefaultRecallWait = 100 * time.Millisecond
 func New(o Options) *Viewer {
 	o.RecallTokens = cmp.Or(o.RecallTokens, recall.DefaultBudget)
 	o.RecallWait = cmp.Or(o.RecallWait, DefaultRecallWait)
-	o.Low = cmp.Or(o.Low, .5)
 	if o.Models == nil {
 		o.Models = token.Builtin()
 	}
