@@ -273,6 +273,9 @@ func (t *tenant) retell(r *Request, b *branch, p place, j int, places map[uint64
 		before = where[i-1]
 		told.was[at.depth] = before + 1
 		told.match(r, s, before)
+		if !told.said.called && !s.assistant && r.linked(before) {
+			told.said.called = answersModel(at.before(), work)
+		}
 		told.from, told.at = before, at
 		told.lostSince, told.missingSince = told.lost, told.missing
 	}
@@ -316,6 +319,15 @@ func (t *tenant) retell(r *Request, b *branch, p place, j int, places map[uint64
 	}
 	told.unsure = true
 	return told
+}
+
+// answersModel reports whether the results that follow at are those of calls that the model itself
+// made: its ids are no client's examples. A client may have put the calls into another message.
+func answersModel(at place, work *int) bool {
+	for ; at.depth > 0 && !at.last().assistant && *work > 0; at = at.before() {
+		*work--
+	}
+	return at.depth > 0 && at.last().assistant && at.last().model
 }
 
 // match adds message i of a request, which is step s of the branch.
