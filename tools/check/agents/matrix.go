@@ -140,7 +140,7 @@ func (m *matrix) run(p *program, dir string) (row, error) {
 		}
 	}
 	r.Calls, r.Sessions, r.Sent, r.Came, r.Cuts = len(s.calls), s.sessions, s.largest, s.came, s.cuts
-	r.Breaks, r.Own, r.Asked, r.Recalled = s.breaks, s.own, p.asked, s.recalled
+	r.Breaks, r.Own, r.Asked, r.Recalled = s.breaks, s.own, s.asked, s.recalled
 	r.Replies, r.Same, r.Usage = s.replies, s.same, s.usage
 	r.Summaries, r.Whole = s.model.summaries, s.model.summaries-s.shortened
 	r.Seconds, r.Problems = int(time.Since(began).Seconds()), s.problems

@@ -18,7 +18,7 @@ const (
 	autogen     = "autogen-agentchat==0.7.5 autogen-ext[openai,ollama]==0.7.5"
 	haystack    = "haystack-ai==3.4.0 anthropic-haystack"
 	openHands   = "openhands-sdk==1.58.0 openhands-tools==1.58.0"
-	liteLLM     = "litellm==1.106.2"
+	liteLLM     = "litellm==1.106.2 mcp"
 	vendorsPy   = "openai==3.51.0 anthropic==2.10.0 google-genai==3.3.0 ollama==0.6.3"
 	vendorsNode = "openai@7.55.0 @anthropic-ai/sdk@1.10.0 @google/genai@3.1.0 ollama@0.6.4 zod"
 	aiSDK       = "ai@7.0.170 @ai-sdk/openai @ai-sdk/anthropic @ai-sdk/google zod"
@@ -44,7 +44,7 @@ var others = []program{
 	cli("gemini", "Gemini CLI", "Gemini", "GOOGLE_GEMINI_BASE_URL", gemini, "gemini", 32_000, driveGemini),
 	apart(cli("grok", "grok-cli (@vibe-kit)", "Chat", "GROK_BASE_URL", "@vibe-kit/grok-cli@0.0.34", "grok",
 		16_000, driveGrok)),
-	apart(cli("mini-swe-agent", "mini-swe-agent", "Chat", "OPENAI_API_BASE", "mini-swe-agent==2.4.6", "mini",
+	apart(cli("mini-swe-agent", "mini-swe-agent", "Chat", "OPENAI_API_BASE", "mini-swe-agent==2.4.6 mcp", "mini",
 		8_000, driveMini)),
 	framework("openhands", "OpenHands SDK", "Responses", "base_url", openHands, "openhands_.py").within(16_000),
 	framework("openhands-messages", "OpenHands SDK", "Messages", "base_url", openHands, "openhands_.py messages").within(16_000),
@@ -78,8 +78,8 @@ var others = []program{
 		"llama_index_.py responses"),
 	framework("llama-index-gemini", "LlamaIndex", "Gemini", "http_options", llamaIndex, "llama_index_.py gemini"),
 	framework("llama-index-ollama", "LlamaIndex", "Ollama", "base_url", llamaIndex, "llama_index_.py ollama"),
-	apart(framework("crewai", "CrewAI", "Chat", "base_url", crewAI, "crewai_.py")),
-	apart(framework("crewai-messages", "CrewAI", "Messages", "base_url", crewAI, "crewai_.py messages")),
+	apart(framework("crewai", "CrewAI", "Chat", "base_url", crewAI, "crewai_.py").within(12_000)),
+	apart(framework("crewai-messages", "CrewAI", "Messages", "base_url", crewAI, "crewai_.py messages").within(12_000)),
 	framework("strands", "Strands Agents", "Chat", "client_args", strands, "strands_.py"),
 	framework("strands-messages", "Strands Agents", "Messages", "client_args", strands, "strands_.py messages"),
 	framework("strands-gemini", "Strands Agents", "Gemini", "client_args", strands, "strands_.py gemini"),

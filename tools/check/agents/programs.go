@@ -185,7 +185,7 @@ func checkPrograms(names []string, oriel, install, keep string, parts int) (fail
 		if s.model.summaries > 0 {
 			whole = fmt.Sprintf("%d/%d", s.model.summaries-s.shortened, s.model.summaries)
 		}
-		recalled, took := fmt.Sprintf("%d/%d", s.recalled, p.asked), int(time.Since(began).Seconds())
+		recalled, took := fmt.Sprintf("%d/%d", s.recalled, s.asked), int(time.Since(began).Seconds())
 		fmt.Printf(programRow, p.name, p.version(), len(s.calls), s.sessions, p.budget, s.largest, recalled, whole,
 			took, verdict)
 		for _, problem := range s.problems[:min(len(s.problems), 8)] {

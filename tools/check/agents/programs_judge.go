@@ -72,23 +72,22 @@ func (s *seat) judge(list continued) {
 		s.problem("the beginning of a prompt changed %d times, with %d cuts and %d changes by the program", s.breaks,
 			s.cuts, s.own)
 	}
-	asked := 0
 	for _, c := range s.calls {
 		if c.kind == asks {
-			asked++
+			s.asked++
 		}
 	}
 	if s.sessions = len(roots); s.sessions != 1 {
 		s.problem("one session is %d, without calls of other kinds", s.sessions)
 	}
-	if s.largest > s.program.budget*21/20 {
+	if s.largest > s.program.budget*23/20 { // tools and repeated words have more than four bytes a token
 		s.problem("a body has %d tokens, with a budget of %d", s.largest, s.program.budget)
 	}
 	if s.model.step != s.program.parts {
 		s.problem("%d of %d parts were read: …%s", s.model.step, s.program.parts, s.output[max(0, len(s.output)-400):])
 	}
-	if asked != s.program.asked {
-		s.problem("the program asked for the fact %d times, not %d: …%s", asked, s.program.asked,
+	if s.asked < s.program.asked { // some ask again
+		s.problem("the program asked for the fact %d times, not %d: …%s", s.asked, s.program.asked,
 			s.output[max(0, len(s.output)-400):])
 	}
 	if s.program.sockets && s.sockets == 0 {

@@ -48,6 +48,7 @@ type talk struct {
 var shells = map[string]string{
 	"Bash": "command", "bash": "command", "exec_command": "cmd", "shell": "command", "run_shell_command": "command",
 	"run_commands": "commands", "terminal": "command", "read_part": "k",
+	"Reader-read_part": "k", // Semantic Kernel, with the name of the plugin
 }
 
 // summaryWords are in requests for a summary: in the newest message, or in instructions that

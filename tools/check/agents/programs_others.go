@@ -78,7 +78,8 @@ func driveGrok(s *seat, do string) error {
 }
 
 func driveMini(s *seat, do string) error {
-	cmd := s.command("-m", "openai/gpt-4o", "-t", prompts[do], "-y", "--exit-immediately", "-l", "0", "-o",
+	// It takes its default, whose path has an equals sign, for a setting.
+	cmd := s.command("-c", "mini.yaml", "-m", "openai/gpt-4o", "-t", prompts[do], "-y", "--exit-immediately", "-l", "0", "-o",
 		filepath.Join(s.dir, "trajectory-"+do+".json"))
 	cmd.Env = append(append(cmd.Env, keys...), "OPENAI_API_BASE="+s.base+"/v1", "MSWEA_CONFIGURED=true",
 		"MSWEA_COST_TRACKING=ignore_errors", "MSWEA_SILENT_STARTUP=1", "LITELLM_LOCAL_MODEL_COST_MAP=True")

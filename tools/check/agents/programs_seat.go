@@ -42,10 +42,10 @@ type seat struct {
 
 // results are what judge found.
 type results struct {
-	sessions, largest, recalled, shortened int
-	came, replies, same                    int // the largest body of the program; its replies, and those that are the model's
-	cuts, breaks, own                      int
-	usage                                  string
+	sessions, largest, asked, recalled, shortened int
+	came, replies, same                           int // the largest body of the program; its replies, and those that are the model's
+	cuts, breaks, own                             int
+	usage                                         string
 }
 
 // call is a request as the program sent it and as it arrived.

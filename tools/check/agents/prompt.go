@@ -7,7 +7,7 @@ import (
 
 // volatile matches what changes from call to call and is not part of a prompt:
 // cache marks, and Claude Code's billing line.
-var volatile = regexp.MustCompile(`,?"cache_control":\{[^{}]*\}|x-anthropic-billing-header:[^"]*`)
+var volatile = regexp.MustCompile(`,?\s*"cache_control":\s*\{[^{}]*\}|x-anthropic-billing-header:[^"]*`)
 
 // prompt returns what a provider's cache sees of a body: tools, system and
 // messages, and how many bytes of it are messages.

@@ -24,6 +24,6 @@ def start():
 
 ask = start()
 for k in range(1, PARTS + 1):
-    ask(f"Explain this part, number {k}.\n" + part(k)[:600])
+    ask(f"Explain part number {k}." + (" " + part(k).split("\n")[0] if k == 3 else ""))
 print(ask(QUESTION))
 print(start()(ANOTHER))

@@ -10,7 +10,7 @@ if MODE == "gemini":
 elif MODE == "ollama":
     from llama_index.llms.ollama import Ollama
 
-    model = Ollama(model=LLAMA, base_url=BASE)
+    model = Ollama(model=LLAMA, base_url=BASE, context_window=16384)
 elif MODE == "responses":
     from llama_index.llms.openai import OpenAIResponses
 

@@ -33,7 +33,7 @@ function messages() {
     list.push({ role: 'user', content: prompt });
     const tools = [betaZodTool({ ...about, inputSchema: z.object({ k: z.number() }), run: ({ k }) => part(k) })];
     const runner = client.beta.messages.toolRunner({ model: 'claude-sonnet-4-5', max_tokens: 2000,
-      messages: [...list], tools });
+      messages: [...list], tools, thread: false });
     const reply = await runner;
     list.splice(0, list.length, ...runner.params.messages);
     if (list.at(-1).role !== 'assistant') list.push({ role: 'assistant', content: reply.content });
