@@ -35,6 +35,7 @@ var profiles = []Profile{
 	{Name: "thrifty", Budget: 64_000, About: "64,000 tokens"},
 	{Name: "chat", Policy: "condense", About: "for talk rather than tools: the middle becomes a summary"},
 	{Name: "off", Off: true, About: "nothing is cut"},
+	{Name: "observe", Off: true, About: "nothing is cut; what full, balanced and thrifty would send is recorded"},
 }
 
 // Profiles returns the names of the profiles.

@@ -47,7 +47,7 @@ func TestOwnProfiles(t *testing.T) {
 	if err != nil || plan.Policy != "mask" || plan.Budget != 4000 || plan.TokensAfter > 4000 || plan.Low != 2400 {
 		t.Errorf("%+v, %v", plan, err)
 	}
-	if got := strings.Join(table.Names(), " "); got != "code-mode plain full balanced thrifty chat off" {
+	if got := strings.Join(table.Names(), " "); got != "code-mode plain full balanced thrifty chat off observe" {
 		t.Error(got)
 	}
 	if p, err := table.Lookup(""); err != nil || p.Name != "full" {

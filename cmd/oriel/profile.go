@@ -39,6 +39,8 @@ func otherProfiles(name string) string {
 		return "--profile thrifty sends less, full more, off everything"
 	case "thrifty":
 		return "--profile balanced or full sends more, off everything"
+	case "observe":
+		return "--profile balanced, full or thrifty sends what is shown here"
 	case "off":
 		return "--profile balanced or full cuts what does not fit"
 	}

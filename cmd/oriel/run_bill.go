@@ -69,6 +69,8 @@ type bill struct {
 	Cost          float64  `json:"cost"`
 	Without       float64  `json:"without"`
 	UnknownModels []string `json:"unknown_models"`
+	// Observed is what other profiles would have sent and cost, under the profile observe.
+	Observed *usage.Observed `json:"observed,omitempty"`
 }
 
 // makeBill adds calls up, in the order in which they ended. Prices are those of the recorded
@@ -106,10 +108,19 @@ func makeBill(calls []oriel.Event, models *token.Models, recorded map[string]usa
 		b.CacheRead += p.Usage.CacheRead
 		b.Output += p.Usage.Output
 		b.Cost += p.Cost
+		if len(p.Would) > 0 {
+			if b.Observed == nil {
+				b.Observed = new(usage.Observed)
+			}
+			b.Observed.Add(&p)
+		}
 		b.Without += p.Without
 		if !p.Known && !slices.Contains(b.UnknownModels, e.Model) {
 			b.UnknownModels = append(b.UnknownModels, e.Model)
 		}
+	}
+	if b.Observed != nil {
+		b.Observed.Finish()
 	}
 	b.Conversations = slices.SortedFunc(maps.Keys(parts),
 		func(x, y string) int { return cmp.Or(parts[y]-parts[x], cmp.Compare(x, y)) })

@@ -174,6 +174,13 @@ func (s *summary) printCalls(b *bytes.Buffer, p term.Style) {
 		field(b, "cuts", "%s", line)
 	}
 	s.printCost(b)
+	if o := s.Observed; o != nil {
+		name := "would"
+		for i := range o.Would {
+			field(b, name, "%s: %s", o.Would[i].Profile, wouldHave(o, &o.Would[i]))
+			name = ""
+		}
+	}
 	field(b, "look", "%s", s.look())
 	field(b, "console", "%s", s.console())
 }

@@ -357,6 +357,11 @@ func TestSummaryFits(t *testing.T) {
 				Unreported: int(few.Draw(t, "unreported")),
 			},
 		}
+		if rapid.Bool().Draw(t, "observed") {
+			w := usage.WouldRow{Profile: "balanced", Input: some.Draw(t, "would send"), Cost: 1e5,
+				Cuts: some.Draw(t, "would cut")}
+			s.Observed = &usage.Observed{Calls: 1, Input: 1, Cost: 1e-3, Would: []usage.WouldRow{w, w}}
+		}
 		if rapid.Bool().Draw(t, "unpriced") {
 			s.UnknownModels = []string{"my-own"}
 		}

@@ -375,6 +375,7 @@ func usageNotes(b *bytes.Buffer, r *usage.Report) {
 		}
 		fmt.Fprintf(b, "prices of %s: oriel models lists them\n", when)
 	}
+	observedNotes(b, t.Observed)
 	if n := len(t.UnknownModels); n > 0 {
 		fmt.Fprintln(b, warned+"no price is known of "+strings.Join(named3(t.UnknownModels), ", ")+
 			": their calls are in no sum of money; --models adds prices")
@@ -386,6 +387,30 @@ func usageNotes(b *bytes.Buffer, r *usage.Report) {
 		fmt.Fprintln(b, warned+"of "+term.Things(t.Unreported, "call")+
 			" the provider reported no usage: their prompts are counted here, their output is unknown")
 	}
+}
+
+// observedNotes says what other profiles would have sent and cost, a line for each.
+func observedNotes(b *bytes.Buffer, o *usage.Observed) {
+	if o == nil {
+		return
+	}
+	fmt.Fprintf(b, "%s under observe: %s tokens, %s; others would be, without recall:\n",
+		term.Things(o.Calls, "call"), term.Compact(o.Input), term.Money(o.Cost))
+	for i := range o.Would {
+		fmt.Fprintf(b, "  %-8s  %s\n", o.Would[i].Profile, wouldHave(o, &o.Would[i]))
+	}
+}
+
+// wouldHave says what a profile would have sent and cost.
+func wouldHave(o *usage.Observed, w *usage.WouldRow) string {
+	line := fmt.Sprintf("%s tokens, %s", term.Compact(w.Input), term.Money(w.Cost))
+	if o.Cost > 0 && w.Cost != o.Cost {
+		line += fmt.Sprintf(" (%+.0f%%)", 100*(w.Cost-o.Cost)/o.Cost)
+	}
+	if w.Cuts > 0 {
+		line += ", " + term.Things(w.Cuts, "cut")
+	}
+	return line
 }
 
 // named3 names a few models, and says how many more there are.

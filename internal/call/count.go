@@ -15,7 +15,7 @@ func (r *Engine) Count(ctx context.Context, c *Request) []byte {
 	c = r.own(c)
 	cur := r.tuning.Load()
 	profile := cur.profile(c)
-	if profile == "off" {
+	if cur.off(c) {
 		return nil
 	}
 	body, err := readBody(c.Body, c.Format, c.Path)

@@ -87,6 +87,7 @@ type Engine struct {
 	asked     asked
 	running   runningCalls
 	lines     lastLines
+	observer  *observer
 	tuning    atomic.Pointer[tuning]
 
 	changing sync.Mutex // protects changes of tuning, and what follows
@@ -156,7 +157,8 @@ func New(o Parts, options Options) *Engine {
 	o.Backlog, o.Waits = cmp.Or(o.Backlog, 256<<20), o.Waits.withDefaults()
 	r := &Engine{o: o, log: timeline.NewLog(o.Store, timeline.LogOptions{Messages: 1 << 19}),
 		index: thread.NewIndex(o.Store, thread.Options{Wait: o.Waits.Brief, Suffix: o.Suffix, Taken: o.Taken,
-			Plans: plan.Read, Shared: o.Shared}), cache: token.NewCache(0), turns: newTurns()}
+			Plans: plan.Read, Shared: o.Shared}), cache: token.NewCache(0), turns: newTurns(),
+		observer: newObserver()}
 	r.ending, r.end = context.WithCancel(context.Background())
 	r.working, r.hurry = context.WithCancel(context.Background())
 	r.queue = newQueue(workers, o.Backlog, func(p any) {
@@ -301,7 +303,7 @@ func (r *Engine) unseen(ctx context.Context, c *Request, body *wire.Body, cur *t
 		}
 	}()
 	_, chain := chainOf(body)
-	if cur.profile(c) == "off" || len(chain) == 0 {
+	if cur.off(c) || len(chain) == 0 {
 		return nil
 	}
 	begun := &Call{engine: r, tuning: cur, request: c, body: body, chain: chain, began: r.o.Now()}
@@ -363,7 +365,7 @@ func (r *Engine) begin(ctx context.Context, c *Request, body *wire.Body, cur *tu
 		Sketch: r.sketches.lookUp(thread.Prompt(&body.Request)),
 		Retry:  retries(c.Header), Messages: chain, Compacts: body.Compacts, Now: begun.began,
 	}
-	off := cur.profile(c) == "off"
+	off := cur.off(c)
 	wait := r.storeWait()
 	if off {
 		wait = r.o.Waits.Brief // nothing is left out, so nobody has to wait

@@ -66,6 +66,8 @@ type entry struct {
 	Usage   *event.Usage `json:"usage,omitempty"`
 	// Repeats is nil if the call before is not known.
 	Repeats *Repeats `json:"repeats,omitempty"`
+	// Would is what other profiles would have sent, by their names, under the profile observe.
+	Would map[string]Would `json:"would,omitempty"`
 	// Managed is the field with which the request asked the provider to manage the window.
 	Managed string `json:"managed,omitempty"`
 	// Marked reports that the view asked for the provider's cache.

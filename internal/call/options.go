@@ -107,6 +107,8 @@ func (o *CondenseOptions) condensing(done func(plan.Summary)) *view.Condensing {
 type tuning struct {
 	o    Options
 	view *view.Viewer
+	// observed makes the views of Observed that are not sent.
+	observed *view.Viewer
 	// condensing writes summaries; nil if none are written.
 	condensing *view.Condensing
 }
@@ -154,6 +156,10 @@ func (r *Engine) change(o Options) {
 		KeepTools: o.KeepTools,
 		Profiles:  o.Profiles, Margin: o.Margin,
 	})
+	cur.observed = view.New(view.Options{
+		Index: r.observer.index, Models: o.Models, Calibration: r.o.Calibration, Cache: r.cache, Limits: r.o.Limits,
+		Thresholds: o.Thresholds, Low: o.LowMark, KeepTools: o.KeepTools, Profiles: o.Profiles, Margin: o.Margin,
+	})
 	r.tuning.Store(cur)
 	if old != nil && old.condensing != nil && old.condensing != cur.condensing {
 		old.condensing.Close()
@@ -163,8 +169,14 @@ func (r *Engine) change(o Options) {
 // profile returns the profile of a call.
 func (t *tuning) profile(c *Request) string {
 	name := cmp.Or(c.Profile, t.o.Profile)
-	if name == "off" && budgetOf(c.Header) > 0 {
+	if (name == "off" || name == Observe) && budgetOf(c.Header) > 0 {
 		return "full" // who names a size wants a view
 	}
 	return name
+}
+
+// off reports whether a call is sent as it came.
+func (t *tuning) off(c *Request) bool {
+	p, err := t.o.Profiles.Lookup(t.profile(c))
+	return err == nil && p.Off
 }

@@ -35,6 +35,9 @@ type Stored struct {
 	// Repeats is how much of the prompt the call before began with, too; nil if that is
 	// not known.
 	Repeats *Repeats
+	// Would is what other profiles would have sent, by their names; nil unless the profile is
+	// Observe.
+	Would map[string]Would
 	// Before is the number of the conversation's first messages that the client left out of
 	// its request, except the first Head of them.
 	Before, Head int
@@ -87,8 +90,8 @@ func (e *entry) call() *Stored {
 		Format: e.Format, Path: e.Path, Model: e.Model, Thread: e.Thread, Began: e.Began, FirstMS: e.FirstMS, MS: e.MS,
 		Status: e.Status, Outcome: cmp.Or(e.Outcome, event.OutcomeOf(e.Error)), Error: e.Error,
 		RetryAfter: e.RetryAfter, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage,
-		Repeats: e.Repeats,
-		Tools:   e.Tools, Before: e.Before, Head: e.Head, Plan: plan.IDOf(e.Plan), Profile: e.Profile, Wish: e.Wish,
+		Repeats: e.Repeats, Would: e.Would,
+		Tools: e.Tools, Before: e.Before, Head: e.Head, Plan: plan.IDOf(e.Plan), Profile: e.Profile, Wish: e.Wish,
 		Hard: e.Hard, Managed: e.Managed,
 	}
 }

@@ -175,6 +175,7 @@ func (c *Call) end(err error) {
 	}
 	bad := c.engine.queue.add(c.crew, queueKey(c.request.Tenant, c.thread.Conversation), size, func() {
 		defer close(c.written)
+		c.observe(e, messages)
 		c.store(e, reply.Usage, messages, identities)
 		c.keepShared()
 	})

@@ -40,7 +40,8 @@ type Settings struct {
 	// How much of a request is sent unless the call names a profile: "balanced" (100,000
 	// tokens, and all that people wrote), "full" (as much as the model accepts), "thrifty"
 	// (64,000 tokens), "chat" (for talk rather than tools), "off" (everything, whatever
-	// its size) or one of [profiles]. The newest turn, and requests that continue no
+	// its size), "observe" (everything; what "full", "balanced" and "thrifty" would send is
+	// recorded) or one of [profiles]. The newest turn, and requests that continue no
 	// conversation, are sent whole if the model accepts them.
 	Profile string `toml:"profile" flag:"profile"`
 	// Share of the budget that remains after a cut, between 0 and 1. A lower value cuts
@@ -100,15 +101,15 @@ type Upstream struct {
 	Bedrock string `toml:"bedrock" flag:"upstream-bedrock" protects:"yes"`
 	// Set this if the upstreams cache plain prefixes, as vLLM and local servers do. The
 	// part of Claude Code's billing line that changes with every call is then sent as
-	// zeros, under every profile but "off".
+	// zeros, under every profile but "off" and "observe".
 	PlainCache bool `toml:"plain_cache" protects:"yes"`
 	// Set this to refuse calls over WebSocket, which the upstream may have for Responses:
 	// clients are told to use HTTP.
 	HTTPOnly bool `toml:"http_only"`
 	// Set this to have Anthropic's API cache the prompts of clients that do not ask for it
-	// (no cache_control in the request), under every profile but "off". Writing to the cache
-	// costs a quarter more than reading the tokens once, and every later call of a
-	// conversation reads them for a tenth: single calls cost more, conversations less.
+	// (no cache_control in the request), under every profile but "off" and "observe". Writing
+	// to the cache costs a quarter more than reading the tokens once, and every later call of
+	// a conversation reads them for a tenth: single calls cost more, conversations less.
 	MarkCache bool `toml:"mark_cache"`
 }
 

@@ -370,7 +370,7 @@ func (e *draft) finish(total int) *plan.Plan {
 	if e.steps > 0 {
 		id += "r"
 	}
-	c := &plan.Plan{ID: id, For: audience(e.model.ID, e.Body.Format), ThinkingStripped: e.binds(), Budget: e.wanted,
+	c := &plan.Plan{ID: id, For: e.audience(), ThinkingStripped: e.binds(), Budget: e.wanted,
 		Replaced: map[int][]byte{}, Recalled: e.passages, Reused: e.reused}
 	if c.ClientOwn = map[timeline.Hash][]byte{}; e.before != nil {
 		maps.Copy(c.ClientOwn, e.before.ClientOwn)

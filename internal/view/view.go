@@ -132,6 +132,9 @@ type Input struct {
 	// AskDrop has the provider drop thinking that lost its place behind a cut, where it would
 	// refuse the request. Result.Beta is then to be sent, too.
 	AskDrop bool
+	// Apart keeps the plans of this view from those of other views of the same history, for
+	// callers that make several.
+	Apart string
 	// Pins are the depths of the messages that stay.
 	Pins []int
 	// Agree, if set, makes a decision that of all processes, unless one of them was

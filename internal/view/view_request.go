@@ -71,7 +71,7 @@ func (v *Viewer) newRequest(in *Input) (*request, error) {
 	s.model = window.Served(v.o.Models.Lookup(in.Body.Model), &in.Body.Request, in.Body.Format, in.Told)
 	s.recalls = prompt.FindRecall(&in.Body.Request) != ""
 	s.counter = token.NewCounter(s.model, token.Options{Cache: v.o.Cache, Scale: v.scale(in)})
-	in.Thread.Audience = audience(s.model.ID, in.Body.Format)
+	in.Thread.Audience = s.audience()
 	system, _ := thread.Chain(in.Body.Messages)
 	s.lead = len(system)
 	s.emptied = emptiedIn(in.Body.Messages[s.lead:], s.lead)
@@ -96,7 +96,13 @@ func (in *Input) asked(window int) token.Asked {
 
 // audience returns the name of the model and format that a cut applies to: its bytes are
 // in one format.
-func audience(model string, f wire.Format) string { return model + " " + f.String() }
+func (s *request) audience() string {
+	name := s.model.ID + " " + s.Body.Format.String()
+	if s.Apart != "" {
+		name += " " + s.Apart
+	}
+	return name
+}
 
 // depth returns the depth of message i of the body in the history, from 1 on,
 // or 0 if it is not part of it.

@@ -21,6 +21,8 @@ type Call struct {
 	// Repeats is how much of the prompt the call before began with, too; nil if that is not
 	// known.
 	Repeats *call.Repeats
+	// Would is what other profiles would have sent, by their names; nil unless that is recorded.
+	Would map[string]call.Would
 	// Outcome is how it ended, Error why the answer is incomplete; empty if it is not.
 	Outcome event.Outcome
 	Error   string
@@ -39,6 +41,9 @@ type Price struct {
 	// Known reports whether the model has a price. Cost and Without are in US dollars.
 	Known         bool
 	Cost, Without float64
+	// Would is what the call would have used and cost under other profiles, in the order of
+	// call.Observed; nil unless that is recorded.
+	Would []Would
 	// Date is when the model's prices were looked up (YYYY-MM-DD).
 	Date string
 }
@@ -58,7 +63,8 @@ type line struct {
 	whole       int  // tokens of the last prompt as it came
 	cut, cached bool // something was ever left out; the provider's cache is used
 	began       time.Time
-	long        bool // what was written last stays in the cache for the longer lifetime
+	long        bool            // what was written last stays in the cache for the longer lifetime
+	would       map[string]bool // profiles that would have left something out
 	// hit is the largest part of a repeated prompt that the provider read from its cache.
 	hit float64
 	met bool // hit is known
@@ -157,10 +163,14 @@ func (l *Ledger) Price(c *Call) Price {
 		}
 		p.Whole = asItCame(p.Usage, prompt, had)
 	}
+	p.Would = s.others(&m.Cache, c, p.Usage, hit)
 	s.whole, s.began = p.Whole.Prompt(), c.Began
 	if m.Known && m.Prices.Known() {
 		p.Known, p.Date = true, m.Date
 		p.Cost, p.Without = m.Prices.Cost(p.Usage), m.Prices.Cost(p.Whole)
+		for i := range p.Would {
+			p.Would[i].Cost = m.Prices.Cost(p.Would[i].Usage)
+		}
 	}
 	return p
 }

@@ -87,6 +87,9 @@ type Row struct {
 	UnknownModels []string `json:"unknown_models"`
 	// Last is when the newest of the calls began.
 	Last time.Time `json:"last"`
+	// Observed are the calls under the profile observe, and what others would have sent and cost;
+	// absent if there are none.
+	Observed *Observed `json:"observed,omitempty"`
 }
 
 // Report is a sum of calls by rows.
@@ -144,7 +147,7 @@ const Imported = "import "
 // FromStored returns a recorded call.
 func FromStored(conversation string, c *call.Stored) *Call {
 	out := &Call{Conversation: conversation, Model: c.Model, Began: c.Began, Came: c.Came, Sent: c.Tokens,
-		Repeats: c.Repeats, Outcome: c.Outcome, Error: c.Error}
+		Repeats: c.Repeats, Would: c.Would, Outcome: c.Outcome, Error: c.Error}
 	if u := c.Usage; u != nil {
 		out.Usage = OfProvider(u)
 	}
@@ -204,6 +207,12 @@ func (s *sum) add(row *Row, c *Call, p *Price) {
 		r.Output += p.Usage.Output
 		r.Cost += p.Cost
 		r.Without += p.Without
+		if len(p.Would) > 0 {
+			if r.Observed == nil {
+				r.Observed = new(Observed)
+			}
+			r.Observed.Add(p)
+		}
 		if tier := p.Usage.Service; tier != "" {
 			if r.Services == nil {
 				r.Services = map[string]int{}
@@ -249,6 +258,9 @@ func Dollars(sum float64) float64 { return math.Round(sum*1e6) / 1e6 }
 func (r *Row) finish() {
 	for _, d := range []*float64{&r.Cost, &r.Without, &r.Summaries} {
 		*d = Dollars(*d)
+	}
+	if r.Observed != nil {
+		r.Observed.Finish()
 	}
 	slices.Sort(r.UnknownModels)
 	if r.UnknownModels == nil {

@@ -89,7 +89,17 @@ function report(u, titles) {
     table('Usage', [u.by[0].toUpperCase() + u.by.slice(1), ...columns], rows.slice(0, 200).map((r) => line(r, name(u.by, r, titles))), { kind: 'usage', foot: line(u.total, 'all', { class: 'total' }) }),
     rows.length > 200 ? el('p', { class: 'soft small' }, `${count(rows.length - 200)} more: `, el('code', {}, `oriel usage --by ${u.by}`), ' prints all.') : null,
     u.total.unreported ? el('p', { class: 'soft small' }, `${plural(u.total.unreported, 'call')} without a report of the provider: counted by Oriel.`) : null,
+    observed(u.total.observed),
     u.total.unknown_models?.length ? el('p', { class: 'soft small' }, 'Without a price: ', u.total.unknown_models.slice(0, 10).map((m, i) => [i ? ', ' : '', foreign(m)]), '.') : null];
+}
+
+// observed shows what other profiles would have sent and cost of calls that were sent as they came.
+function observed(o) {
+  if (!o) return null;
+  const row = (name, r, props) => el('tr', props, el('th', { scope: 'row' }, name), figure(short(r.input), count(r.input)), figure('cuts' in r ? count(r.cuts) : '–'), figure(('cuts' in r ? '~' : '') + money(r.cost)), figure('cuts' in r && o.cost ? `${r.cost > o.cost ? '+' : '−'}${percent(Math.abs(r.cost - o.cost) / o.cost)}` : '–'));
+  return el('div', { id: 'observed' }, el('h3', { class: 'missed-head' }, `What profiles would have sent of ${plural(o.calls, 'call')} under observe`),
+    table('What profiles would have sent', ['Profile', ['Tokens', 'of prompts, without what recall adds'], ['Cuts', 'how often it would have cut'], ['Cost', 'an estimate'], ['Change', 'against what was paid']],
+      [row('as it came', { input: o.input, cost: o.cost }), ...o.would.map((w) => row(w.profile, w))]));
 }
 
 function name(by, r, titles) {
