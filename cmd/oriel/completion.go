@@ -102,6 +102,7 @@ func flagValues() map[string][]string {
 		"import format": imports,
 		"replay format": imports,
 		"replay policy": replay.Names(nil),
+		"tune format":   imports,
 		"recall mode":   {"hybrid", "keyword", "dense"},
 		"recall scope":  {"conversation", "project", "user"},
 		"usage by":      {"hour", "day", "week", "month", "model", "project", "conversation"},

@@ -19,6 +19,7 @@ func TestCommandsKeepTheirFlags(t *testing.T) {
 		"embed":         "json",
 		"import":        "format conversation project data json",
 		"replay":        "mine format since policy window json html",
+		"tune":          "mine format since write config json",
 		"conversations": "data json project since search limit",
 		"show":          "plan sent diff calls branches full data json",
 		"export":        "data json",

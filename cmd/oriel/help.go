@@ -22,7 +22,7 @@ var groups = []struct {
 	{"steer", "Steer:", []string{"pin", "unpin", "undo", "release", "private"}},
 	{"keep", "Keep the history:", []string{"import", "export", "backup", "copy", "verify", "stats", "prune", "delete"}},
 	{"body", "Request bodies, models and texts:", []string{"count", "fit", "models", "embed", "eval"}},
-	{"set", "Set up:", []string{"config", "doctor", "token", "completion", "man", "version", "help"}},
+	{"set", "Set up:", []string{"config", "tune", "doctor", "token", "completion", "man", "version", "help"}},
 }
 
 // group puts the commands of root into groups.

@@ -163,6 +163,7 @@ nonsense %[1]s
 		"token": {{"add", "--tenant", hostile}, {"add", "--tenant", "ann", "--role", hostile},
 			{"add", "--tenant", "ann", "--expires", hostile}, {"list", "--tenant", hostile}, {"revoke", hostile},
 			{hostile}},
+		"tune":    {{talk}, {in}, {"--since", hostile, talk}, {"--write", hostile, talk}, {hostile}},
 		"top":     {{"--url", hostile}, {hostile}},
 		"console": {{"--print", hostile}, {"--print", "--data", hostile}},
 		"mcp":     {{"--conversation", hostile}, {hostile}},
@@ -185,7 +186,7 @@ nonsense %[1]s
 		}
 	}
 	imported := strings.ToValidUTF8(hostile, "")
-	for _, verb := range []string{"import", "replay", "token", "conversations", "stats", "usage", "context", "statusline", "show",
+	for _, verb := range []string{"import", "replay", "tune", "token", "conversations", "stats", "usage", "context", "statusline", "show",
 		"recall", "directives", "pin", "unpin", "private", "undo", "release", "export", "verify", "backup", "prune",
 		"count", "fit", "models", "setup", "service", "status", "copy", "mcp", "top", "console", "config", "run",
 		"serve", "doctor", "demo", "eval", "embed", "man", "completion", "help", "version", "delete"} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,8 +203,12 @@ func windowSizes(list string) (sizes []int, err error) {
 	return sizes, nil
 }
 
+// replayMemory is from how many bytes on garbage is collected more often than otherwise.
+const replayMemory = 200 << 20
+
 // runReplay replays with a bar.
 func runReplay(cmd *cobra.Command, what string, paths []string, o replay.Options) (*replay.Report, error) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(replayMemory))
 	p := term.NewProgress(cmd.ErrOrStderr(), what)
 	o.Progress = p.Update
 	r, err := replay.Run(cmd.Context(), paths, o)

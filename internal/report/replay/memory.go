@@ -16,12 +16,11 @@ type history struct {
 	store   *memory.Store
 	log     *timeline.Log
 	library *recall.Library
-	size    int // in bytes
 }
 
-// mostRemembered is how many bytes of a session recall searches; what comes later is not
-// found.
-const mostRemembered = 64 << 20
+// mostRemembered is how many bytes of a session's histories are kept for recall, with the
+// plans for them. Beyond that the next history begins with nothing behind it.
+const mostRemembered = 16 << 20
 
 func newHistory() *history {
 	store := memory.New()
@@ -30,6 +29,9 @@ func newHistory() *history {
 }
 
 func (h *history) close() {
+	if h == nil {
+		return
+	}
 	h.library.Close()
 	_ = h.store.Close() // it is in memory
 }
@@ -38,7 +40,7 @@ func (h *history) close() {
 // request: slices of the request would keep all of it in memory.
 func (h *history) remember(ctx context.Context, b *wire.Body, own [][]byte, th *thread.Thread,
 	c *recording.Call) error {
-	if h == nil || h.size > mostRemembered {
+	if h == nil {
 		return nil
 	}
 	_, chain := thread.Chain(b.Messages)
@@ -50,13 +52,23 @@ func (h *history) remember(ctx context.Context, b *wire.Body, own [][]byte, th *
 			all[i].Raw = own[k]
 		}
 	}
-	a, err := h.log.Append(ctx, timeline.Local, th.Conversation, all,
-		func(i int) timeline.Hash { return th.Identities[i] }, timeline.Change{Now: c.At})
-	if err != nil {
+	if _, err := h.log.Append(ctx, timeline.Local, th.Conversation, all,
+		func(i int) timeline.Hash { return th.Identities[i] }, timeline.Change{Now: c.At}); err != nil {
 		return err
 	}
-	for _, m := range all[max(0, len(all)-a.New):] {
-		h.size += len(m.Raw)
-	}
 	return h.library.Wait(ctx)
+}
+
+// begin gives the policies of a session an empty memory.
+func (s *replayed) begin() {
+	s.history.close()
+	s.history, s.remembered = nil, 0
+	var library *recall.Library
+	if !s.o.NoRecall && len(s.o.policies) > 1 {
+		s.history = newHistory()
+		library = s.history.library
+	}
+	for _, r := range s.runs {
+		r.begin(s, library)
+	}
 }

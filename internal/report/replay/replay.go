@@ -14,7 +14,6 @@ import (
 
 	"github.com/oriel-context/oriel/internal/importer"
 	"github.com/oriel-context/oriel/internal/report/replay/recording"
-	"github.com/oriel-context/oriel/recall"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/window"
 )
@@ -267,14 +266,10 @@ func (o *Options) file(ctx context.Context, f *importer.File, cache *token.Cache
 				out: &Session{Name: rec.Name, Project: rec.Project, Source: string(rec.Source), File: f.Path,
 					Histories: 1},
 				failed: func(what string) { broken(importer.Problem{File: f.Path, What: rec.Name + ": " + what}) }}
-			var library *recall.Library
-			if !o.NoRecall && len(o.policies) > 1 {
-				s.history = newHistory()
-				library = s.history.library
-			}
 			for _, p := range o.policies {
-				s.runs = append(s.runs, s.newRun(p, library))
+				s.runs = append(s.runs, s.newRun(p))
 			}
+			s.begin()
 			for _, r := range s.runs {
 				s.out.Outcomes = append(s.out.Outcomes, r.out)
 			}

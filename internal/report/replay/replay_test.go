@@ -223,15 +223,15 @@ func TestMemoryIsThatOfOneHistory(t *testing.T) {
 				s.prompt, s.written = 12_000, 0
 			}
 			s.user(fmt.Sprint("Chart the harbour, part ", h))
-			for i := range 12 {
-				s.reads(fmt.Sprintf("part%d/%d.txt", h, i), 8000)
+			for i := range 6 {
+				s.reads(fmt.Sprintf("part%d/%d.txt", h, i), 16000)
 			}
 		}
 		path := s.write(t)
 		s.lines = nil
 		calls := 0
 		run(t, path, replay.Options{NoRecall: true, Workers: 1, Drop: true, Each: func(*replay.Call) {
-			if calls++; calls%12 != 11 {
+			if calls++; calls%6 != 5 {
 				return
 			}
 			var m runtime.MemStats
@@ -241,8 +241,8 @@ func TestMemoryIsThatOfOneHistory(t *testing.T) {
 		}})
 		return most
 	}
-	few, many := held(2), held(60)
-	if many > few+8<<20 {
-		t.Errorf("%d bytes with 2 histories, %d with 60", few, many)
+	few, many := held(2), held(30)
+	if many > few+6<<20 {
+		t.Errorf("%d bytes with 2 histories, %d with 30", few, many)
 	}
 }

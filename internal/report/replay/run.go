@@ -32,17 +32,19 @@ type run struct {
 	cut        bool
 }
 
-func (s *replayed) newRun(p *policy, library *recall.Library) *run {
-	store := memory.New()
-	r := &run{policy: p, prompts: map[string]*Prompt{}, asked: map[string]time.Time{},
-		out:   &Outcome{Session: s.out.Name, Policy: p.Name, Window: p.shown},
-		index: thread.NewIndex(store, thread.Options{})}
-	if p.NoRecall || p.profile == off {
+func (s *replayed) newRun(p *policy) *run {
+	return &run{policy: p, prompts: map[string]*Prompt{}, asked: map[string]time.Time{},
+		out: &Outcome{Session: s.out.Name, Policy: p.Name, Window: p.shown}}
+}
+
+// begin gives a run an empty memory.
+func (r *run) begin(s *replayed, library *recall.Library) {
+	if r.policy.NoRecall || r.policy.profile == off {
 		library = nil
 	}
+	r.index = thread.NewIndex(memory.New(), thread.Options{})
 	r.viewer = view.New(view.Options{Index: r.index, Models: s.o.Models, Calibration: s.learnt, Cache: s.cache,
 		Recall: library, RecallWait: recallWait, Profiles: s.o.table})
-	return r
 }
 
 // recallWait is long enough for every search to end, so that two replays are equal.

@@ -58,12 +58,14 @@ type replayed struct {
 
 	messages [][]byte
 	size     int // bytes of messages
-	frame    frame
-	system   *string // what stands for system prompt and tools; nil before the first call
-	model    string
-	hour     bool
-	wide     bool // a prompt was larger than the model's usual window
-	last     time.Time
+	// remembered are the bytes of all histories since the memory was empty.
+	remembered int
+	frame      frame
+	system     *string // what stands for system prompt and tools; nil before the first call
+	model      string
+	hour       bool
+	wide       bool // a prompt was larger than the model's usual window
+	last       time.Time
 
 	begins  bool               // a history begins with the next call
 	weights map[uint64]float64 // the tokens of messages, by their sums
@@ -78,12 +80,16 @@ const leastIdle = time.Hour
 func (s *replayed) Says(raw []byte) error {
 	s.messages = append(s.messages, raw)
 	s.size += len(raw)
+	s.remembered += len(raw)
 	return s.ctx.Err()
 }
 
 func (s *replayed) Resets() error {
 	s.messages, s.size, s.begins = nil, 0, true
 	s.out.Histories++
+	if s.remembered > mostRemembered {
+		s.begin()
+	}
 	return nil
 }
 
@@ -96,9 +102,7 @@ func (s *replayed) Rewinds(told [][]byte) error {
 }
 
 func (s *replayed) Ends() error {
-	if s.history != nil {
-		s.history.close()
-	}
+	s.history.close()
 	s.out.Priced = s.runs[0].out.Unpriced < s.out.Calls
 	for i, r := range s.runs {
 		if !s.out.Priced {
