@@ -18,6 +18,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -40,6 +41,7 @@ func whole(path string) bool {
 }
 
 func main() {
+	debug.SetGCPercent(400) // there is memory
 	pkgs, err := load(os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "lint:", err)
