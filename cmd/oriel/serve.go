@@ -183,12 +183,17 @@ func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options, loaded *settin
 	}
 	at := "http://" + net.JoinHostPort(host, fmt.Sprint(a.Port))
 	base := at + prefix
+	bedrock := "none (--upstream-bedrock)"
+	if o.Bedrock != "" {
+		bedrock = settings.WithoutKeys(o.Bedrock)
+	}
 	used, others := profileLines(loaded.Profile, loaded.ProfileTable)
 	fmt.Fprintf(w, `oriel listens at %s
   OpenAI     %s
   Anthropic  %s
   Gemini     %s
   Ollama     %s
+  Bedrock    %s
   profile    %s
              %s
   console    %s
@@ -196,8 +201,9 @@ func printAddresses(w io.Writer, a *net.TCPAddr, o proxy.Options, loaded *settin
 export OPENAI_BASE_URL=%s/v1
 export ANTHROPIC_BASE_URL=%s
 export GOOGLE_GEMINI_BASE_URL=%s
+export OLLAMA_HOST=%s
 `, a, settings.WithoutKeys(o.OpenAI), settings.WithoutKeys(o.Anthropic), settings.WithoutKeys(o.Gemini),
-		settings.WithoutKeys(o.Ollama), used, others, at+"/oriel/"+login, base, base, base)
+		settings.WithoutKeys(o.Ollama), bedrock, used, others, at+"/oriel/"+login, base, base, base, base)
 }
 
 // newLiveSettings returns the settings of a server that can change while it runs.

@@ -82,7 +82,7 @@ your session. oriel run needs no set-up.`,
 		"`address` of the proxy, followed by /k/TOKEN if it needs one (default: that of the setting listen)")
 	f.BoolVar(&o.statusline, "statusline", false, "have Claude Code show Oriel's figures in its status line, too")
 	f.BoolVar(&o.noCompaction, "no-compaction", false,
-		"switch off the agent's own compaction, too (opencode, kilo, pi)")
+		"switch off the agent's own compaction, too ("+strings.Join(agents.Compacting, ", ")+")")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	o.data = addHistory(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) }
@@ -97,7 +97,8 @@ func (o *setupFlags) run(cmd *cobra.Command, agent string) error {
 		return errors.New("--statusline is for claude-code: other agents have no line for it")
 	}
 	if o.noCompaction && slices.Contains(agents.Agents(), agent) && !agents.Compacts(agent) {
-		return errors.New("--no-compaction is for opencode, kilo and pi: other agents have no setting for it in a file")
+		return fmt.Errorf("--no-compaction is for %s: other agents have no setting for it in a file",
+			strings.Join(agents.Compacting, ", "))
 	}
 	base, err := o.base()
 	if err != nil {

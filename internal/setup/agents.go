@@ -25,26 +25,28 @@ type Place struct {
 
 // Agents returns the names of the agents that can be set up.
 func Agents() []string {
-	return []string{"aider", "claude-code", "codex", "copilot-cli", "cursor", "gemini-cli", "goose", "kilo", "opencode",
-		"pi"}
+	return []string{"aider", "claude-code", "cline-cli", "codex", "copilot-cli", "cursor", "gemini-cli", "goose", "kilo",
+		"opencode", "pi", "qwen-code"}
 }
 
 // Calls reports whether the calls of an agent that is set up go through the proxy. Otherwise
 // it only searches the history there.
 func Calls(agent string) bool {
-	return agent != "gemini-cli" && agent != "copilot-cli" && agent != "cursor"
+	return agent != "copilot-cli" && agent != "cursor"
 }
 
 // Compacts reports whether an agent has a setting in its files for its own compaction.
-func Compacts(agent string) bool { return agent == "opencode" || agent == "kilo" || agent == "pi" }
+func Compacts(agent string) bool { return slices.Contains(Compacting, agent) }
+
+// Compacting are the agents with such a setting.
+var Compacting = []string{"opencode", "kilo", "pi", "cline-cli", "qwen-code"}
 
 // ByHand are agents whose configuration is not a file, or is in a form that is not changed
 // here, with what to do.
 var ByHand = map[string]string{
 	"cline": "Cline keeps its provider in the editor: set Base URL there to %s/v1 (OpenAI Compatible) or %[1]s " +
-		"(Anthropic), and under MCP Servers, Remote Servers, add oriel with %[1]s/oriel/mcp. On the command line: " +
-		"cline auth -p openai-compatible -k KEY -m MODEL -b %[1]s/v1. Cline counts its history itself and summarises " +
-		"it: cline --compaction off leaves that to Oriel",
+		"(Anthropic), and under MCP Servers, Remote Servers, add oriel with %[1]s/oriel/mcp. Its command line is " +
+		"cline-cli here: oriel setup cline-cli",
 	"continue": "Continue has a base URL for each model: in ~/.continue/config.yaml set apiBase of your models to " +
 		"%s/v1, and add to mcpServers: name oriel, type streamable-http, url %[1]s/oriel/mcp. Its command line counts its " +
 		"history itself, summarises it from some 96,000 tokens on, and has no setting for that: give the model a larger " +
@@ -95,11 +97,42 @@ func New(agent, base string, at Place) (*Edits, []string, error) {
 		files = []file{{name, append(edits, Edit{Path: []string{"mcp_servers", "oriel", "url"}, Value: mcp})}}
 		notes = append(notes, note...)
 	case "gemini-cli":
-		files = []file{{filepath.Join(at.Home, ".gemini", "settings.json"),
-			[]Edit{{Path: []string{"mcpServers", "oriel"}, Value: `{ "httpUrl": ` + mcp + ` }`}}}}
-		notes = append(notes,
-			"Gemini CLI can search the history of other agents; its own calls go through Oriel if it is started by "+
-				"oriel run -- gemini")
+		folder := filepath.Join(at.Home, ".gemini")
+		files = []file{
+			{filepath.Join(folder, "settings.json"),
+				[]Edit{{Path: []string{"mcpServers", "oriel"}, Value: `{ "httpUrl": ` + mcp + ` }`}}},
+			{filepath.Join(folder, ".env"), []Edit{{Path: []string{"GOOGLE_GEMINI_BASE_URL"}, Value: base}}},
+		}
+		notes = append(notes, "Gemini CLI with a Google login does not go through Oriel, with a key of the Gemini API it "+
+			"does; a file .env of a project takes the place of "+filepath.Join(folder, ".env"))
+	case "qwen-code":
+		files = []file{{filepath.Join(at.Home, ".qwen", "settings.json"), []Edit{
+			{Path: []string{"mcpServers", "oriel"}, Value: `{ "httpUrl": ` + mcp + ` }`},
+			{Path: []string{"env", "OPENAI_BASE_URL"}, Value: v1},
+		}}}
+		if at.NoCompaction { // it compacts at a part of the window
+			files[0].edits = append(files[0].edits,
+				Edit{Path: []string{"model", "generationConfig", "contextWindowSize"}, Value: "10000000"})
+		}
+		notes = append(notes, "Qwen Code's own login does not go through Oriel, a key for OpenAI's API does")
+	case "cline-cli":
+		folder := at.Getenv("CLINE_DATA_DIR")
+		if folder == "" {
+			folder = filepath.Join(at.Home, ".cline", "data")
+		}
+		folder = filepath.Join(folder, "settings")
+		name := filepath.Join(folder, "providers.json")
+		edits, note := clineEdits(name, base)
+		files = []file{
+			{name, edits},
+			{filepath.Join(folder, "cline_mcp_settings.json"), []Edit{{Path: []string{"mcpServers", "oriel"},
+				Value: `{ "transport": { "type": "streamableHttp", "url": ` + mcp + ` } }`}}},
+		}
+		if at.NoCompaction {
+			files = append(files, file{filepath.Join(folder, "global-settings.json"),
+				[]Edit{{Path: []string{"compactionEnabled"}, Value: "false"}}})
+		}
+		notes = append(notes, note...)
 	case "opencode", "kilo":
 		files = []file{{openCodeFile(at), []Edit{
 			{Path: []string{"provider", "anthropic", "options", "baseURL"}, Value: v1},
@@ -162,6 +195,9 @@ func New(agent, base string, at Place) (*Edits, []string, error) {
 	}
 	p := &Edits{Agent: agent, URL: base}
 	for _, f := range files {
+		if len(f.edits) == 0 {
+			continue
+		}
 		c, err := newChange(f.name, f.edits)
 		if err != nil {
 			return nil, nil, err

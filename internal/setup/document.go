@@ -30,6 +30,8 @@ func parse(file, text string) (Document, error) {
 		return parseJSON(text)
 	case ".toml":
 		return parseTOML(text)
+	case ".env":
+		return parseEnv(text), nil
 	case ".yml", ".yaml":
 		return parseYAML(text)
 	}

@@ -234,6 +234,10 @@ func TestUndoWithoutItsCopy(t *testing.T) {
 				".aider.conf.yml": "a: 1\n", ".config/kilo/kilo.json": "{ \"a\": 1 }\n",
 				".pi/agent/models.json": "{ \"a\": 1 }\n", ".config/goose/config.yaml": "a: 1\n",
 				".copilot/mcp-config.json": "{ \"a\": 1 }\n", ".cursor/mcp.json": "{ \"a\": 1 }\n",
+				".gemini/.env": "A=1\n", ".qwen/settings.json": "{ \"a\": 1 }\n",
+				".cline/data/settings/providers.json": "{ \"providers\": { \"openai-compatible\": { \"settings\": " +
+					"{ \"model\": \"m\" } } } }\n",
+				".cline/data/settings/cline_mcp_settings.json": "{ \"a\": 1 }\n",
 			}
 			at := newHome(t, before)
 			record := filepath.Join(t.TempDir(), agent+".json")
@@ -396,7 +400,7 @@ func TestWhatCannotBeChangedIsSaid(t *testing.T) {
 			"mcpServers.oriel occurs twice"},
 		{"aider", ".aider.conf.yml", "set-env:\n  - A=1\n", "change it by hand"},
 		{"aider", ".aider.conf.yml", "set-env: [\"A=1\"]\n", "add ANTHROPIC_API_BASE"},
-		{"emacs", "x", "", "there are aider, claude-code, codex"},
+		{"emacs", "x", "", "there are aider, claude-code, cline-cli, codex"},
 	} {
 		at := newHome(t, map[string]string{tc[1]: tc[2]})
 		if _, _, err := New(tc[0], base, at); err == nil || !strings.Contains(err.Error(), tc[3]) {
