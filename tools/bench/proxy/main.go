@@ -6,6 +6,7 @@
 //
 //	proxy compare FOLDER ROUNDS CALLS            Oriel beside its rivals
 //	proxy against FOLDER ROUNDS                  Oriel beside an earlier one
+//	proxy protocols FOLDER ROUNDS                Oriel's protocols beside Chat
 //	proxy load FOLDER SECONDS STREAMS            many streams at once, ends and restarts
 //	proxy floor LISTEN UPSTREAM                  the least that a proxy in Go does
 //
@@ -43,6 +44,12 @@ func run(args []string) error {
 			return err
 		}
 		return against(args[1], n[0])
+	case len(args) == 3 && args[0] == "protocols":
+		n, err := numbers(args[2:])
+		if err != nil {
+			return err
+		}
+		return compareProtocols(args[1], n[0])
 	case len(args) == 4 && args[0] == "load":
 		n, err := numbers(args[2:])
 		if err != nil {
