@@ -34,6 +34,9 @@ type Reply struct {
 	// Notes list, for a log, what was not understood or not kept: the first few, without
 	// duplicates, in terms of the protocol and never with text of the conversation.
 	Notes []string
+	// Diagnosis is the provider's own reason for a cache miss, such as tools_changed, if the
+	// client had asked for one and there is one.
+	Diagnosis string
 }
 
 // Usage holds the provider's token counts: Input, Output, CacheRead, CacheWrite (for the default
@@ -138,5 +141,6 @@ func replyOf(f Format, r *protocol.Reply) Reply {
 		Format: f, Message: r.Message, Items: r.Items, ID: r.ID, Model: r.Model, Stop: r.Stop, Usage: r.Usage,
 		Error:    r.Error,
 		Complete: r.Complete, Pending: r.Pending, Notes: r.Notes,
+		Diagnosis: r.Diagnosis,
 	}
 }

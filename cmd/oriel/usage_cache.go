@@ -132,7 +132,7 @@ func why(m *misses.Miss) string {
 func changed(c *misses.Break) string {
 	switch {
 	case c == nil:
-		return ""
+		return "something that prompts are not compared by"
 	case c.Where == misses.Marks:
 		return "a cache was asked for not at all, or not for all of it"
 	case c.Where == misses.Tools:

@@ -68,6 +68,8 @@ type entry struct {
 	Repeats *Repeats `json:"repeats,omitempty"`
 	// Would is what other profiles would have sent, by their names, under the profile observe.
 	Would map[string]Would `json:"would,omitempty"`
+	// Diagnosis is the provider's own reason for a cache miss.
+	Diagnosis string `json:"diagnosis,omitempty"`
 	// Managed is the field with which the request asked the provider to manage the window.
 	Managed string `json:"managed,omitempty"`
 	// Marked reports that the view asked for the provider's cache.
@@ -83,7 +85,8 @@ func (c *Call) entry(reply *wire.Reply, err error) *entry {
 		Messages: len(c.chain) - c.thread.From, Before: len(c.thread.Before), Head: c.thread.Head,
 		Began: timeline.Micro(c.began), MS: ms(c.ended.Sub(c.began)), Status: c.status,
 		Reply: c.clean(reply.ID, clip.Name), Stop: c.clean(reply.Stop, clip.Name), Tokens: c.tokens.Total,
-		Managed: c.body.Managed, Marked: c.tuning.o.MarkCache && c.shown != nil,
+		Diagnosis: reply.Diagnosis,
+		Managed:   c.body.Managed, Marked: c.tuning.o.MarkCache && c.shown != nil,
 	}
 	e.Drops = c.Beta() != ""
 	e.Repeats = c.engine.lines.repeats(c, reply.Usage.HasUsage)

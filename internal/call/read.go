@@ -38,6 +38,9 @@ type Stored struct {
 	// Would is what other profiles would have sent, by their names; nil unless the profile is
 	// Observe.
 	Would map[string]Would
+	// Diagnosis is the provider's own reason for a cache miss, such as tools_changed; empty if the
+	// client had not asked for one.
+	Diagnosis string
 	// Before is the number of the conversation's first messages that the client left out of
 	// its request, except the first Head of them.
 	Before, Head int
@@ -90,7 +93,7 @@ func (e *entry) call() *Stored {
 		Format: e.Format, Path: e.Path, Model: e.Model, Thread: e.Thread, Began: e.Began, FirstMS: e.FirstMS, MS: e.MS,
 		Status: e.Status, Outcome: cmp.Or(e.Outcome, event.OutcomeOf(e.Error)), Error: e.Error,
 		RetryAfter: e.RetryAfter, Stop: e.Stop, Tokens: e.Tokens, Came: cmp.Or(e.Came, e.Tokens), Usage: e.Usage,
-		Repeats: e.Repeats, Would: e.Would,
+		Repeats: e.Repeats, Would: e.Would, Diagnosis: e.Diagnosis,
 		Tools: e.Tools, Before: e.Before, Head: e.Head, Plan: plan.IDOf(e.Plan), Profile: e.Profile, Wish: e.Wish,
 		Hard: e.Hard, Managed: e.Managed,
 	}

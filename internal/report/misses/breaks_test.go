@@ -160,6 +160,7 @@ type breakOf struct {
 	where  string
 	at     int    // 0: any
 	now    string // what stands in the excerpt now
+	said   string // the provider's diagnosis
 }
 
 func breaksOnPurpose() []breakOf {
@@ -209,6 +210,11 @@ func breaksOnPurpose() []breakOf {
 			c.provider.forget()
 			c.ask("What now?")
 		}},
+		{kind: "diagnosis", reason: Client, said: "service_tier_changed", make: func(c *talk) {
+			c.provider.forget()
+			c.provider.said = "service_tier_changed"
+			c.ask("What now?")
+		}},
 		{kind: "marks", only: wire.Anthropic, reason: Client, where: Marks, make: func(c *talk) {
 			c.unmarked = true
 			c.ask("What now?")
@@ -254,7 +260,7 @@ func TestBreaksMadeOnPurposeAreNamed(t *testing.T) {
 	reader := NewReader(store)
 	for _, f := range []wire.Format{wire.Anthropic, wire.Chat, wire.Responses} {
 		for _, b := range append(breaksOnPurpose(), breakOf{kind: "minimum", reason: Minimum}) {
-			if b.only != 0 && b.only != f {
+			if b.only != 0 && b.only != f || b.said != "" && f == wire.Chat { // which has none
 				continue
 			}
 			name := strings.ReplaceAll(f.String()+" "+b.kind, " ", "-")
@@ -299,6 +305,9 @@ func TestBreaksMadeOnPurposeAreNamed(t *testing.T) {
 				if b.where != "" && (change.Where != b.where || b.at > 0 && change.At != b.at ||
 					!strings.Contains(change.New, b.now)) {
 					t.Errorf("%+v", change)
+				}
+				if m.Said != b.said {
+					t.Errorf("the provider said %q", m.Said)
 				}
 				if b.reason == Cut && m.Plan != "p1" {
 					t.Errorf("plan %q", m.Plan)

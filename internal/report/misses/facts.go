@@ -65,11 +65,12 @@ func lifetimes(m token.Model, b *wire.Body, s *stored) (shortest, longest time.D
 	if longest = view.Lifetime(m, b); longest == 0 {
 		return 0, 0
 	}
+	if s.Usage.Hour > 0 { // written for the longer lifetime
+		longest = max(longest, time.Duration(slices.Max(m.Cache.TTL))*time.Second)
+		return longest, longest
+	}
 	if m.Cache.Mode != "explicit" {
 		return min(longest, time.Duration(m.Cache.TTL[0])*time.Second), longest
-	}
-	if s.Usage.Hour > 0 {
-		longest = max(longest, time.Hour)
 	}
 	return longest, longest
 }
@@ -128,6 +129,7 @@ func (l *line) facts(i int, same []int, other int) (*Facts, int, error) {
 	}
 	scaled := func(n int) int { return int(float64(n) * float64(f.Prompt) / float64(max(1, counted))) }
 	f.Shared, f.Again = scaled(best.Shared), scaled(best.Again)
+	f.Said = now.Diagnosis
 	if f.Change == nil {
 		f.Shared = min(f.Before, f.Prompt)
 	}

@@ -17,6 +17,7 @@ type provider struct {
 	now     time.Time
 	prompts []*kept
 	made    int
+	said    string // the next diagnosis
 }
 
 // kept is the beginning of a prompt in the cache, at the end of a message.
@@ -122,6 +123,7 @@ func (p *provider) answer(r *fakemodel.Request) fakemodel.Answer {
 	if !explicit {
 		written = 0
 	}
+	a.Diagnosis, p.said = p.said, ""
 	a.CacheWrite, a.Input = max(0, written), len(text)/perToken-read-max(0, written)
 	return a
 }

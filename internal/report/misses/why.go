@@ -1,6 +1,7 @@
 package misses
 
 import (
+	"strings"
 	"time"
 
 	"github.com/oriel-context/oriel/token"
@@ -70,6 +71,8 @@ type Facts struct {
 	Lifetime, Longest time.Duration
 	// Model is the model of the call before if that is another one.
 	Model string
+	// Said is the provider's own diagnosis, such as tools_changed; empty if it made none.
+	Said string
 	// Cache is what is known of the provider's cache.
 	Cache token.CacheRule
 }
@@ -173,9 +176,14 @@ func Why(f *Facts) *Miss {
 		m.Reason, m.Change = Client, &Break{Where: Marks} // the rest was not marked
 	case lost && f.Lifetime > 0 && f.Pause >= f.Lifetime:
 		m.pause(f, f.Lifetime)
+	case f.Said == "model_changed":
+		m.Reason = Model
+	case strings.HasSuffix(f.Said, "_changed"):
+		m.Reason = Client // something that prompts are not compared by, such as a key or a tier
 	default:
 		m.Reason = Provider
 	}
+	m.Said = f.Said
 	return m
 }
 

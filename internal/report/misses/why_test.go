@@ -52,6 +52,9 @@ func TestWhyAPromptWasNotRead(t *testing.T) {
 			f.Cache, f.Kept, f.Written, f.Pause, f.Longest = automatic, 0, 0, 20*time.Minute, time.Hour
 			f.Change, f.Shared, f.Again = change, 4000, 1000
 		}, Client, 5000},
+		{"a diagnosis of the provider", func(f *Facts) { f.Said = "tools_changed" }, Client, 9000},
+		{"one that says nothing", func(f *Facts) { f.Said = "unavailable" }, Provider, 9000},
+		{"one beside a reason", func(f *Facts) { f.Said, f.Pause = "model_changed", time.Hour }, Pause, 9000},
 		{"an unknown lifetime", func(f *Facts) { f.Pause, f.Lifetime, f.Longest = time.Hour, 0, 0 }, Provider, 9000},
 	} {
 		f := whole

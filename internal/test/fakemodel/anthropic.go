@@ -19,6 +19,9 @@ func anthropic(b *wire.Body, a *Answer) reply {
 	}
 	r.events = append(r.events, event{name: "message_start", data: object{"type": "message_start", "message": begin}},
 		event{name: "ping", data: object{"type": "ping"}})
+	if a.Diagnosis != "" {
+		begin["diagnostics"] = object{"cache_miss_reason": object{"type": a.Diagnosis, "cache_missed_input_tokens": 9}}
+	}
 	block := func(start, whole object, deltas ...object) {
 		n := len(content)
 		content = append(content, whole)

@@ -58,6 +58,8 @@ type Answer struct {
 	// Input, CacheRead, CacheWrite and Output are the usage. If all are 0, none is
 	// reported, if the format allows that.
 	Input, CacheRead, CacheWrite, Output int
+	// Diagnosis is the provider's reason for a cache miss, in Anthropic's and Responses' forms.
+	Diagnosis string
 	// Status and Error make the answer an error.
 	Status int
 	Error  string

@@ -80,6 +80,9 @@ func responses(b *wire.Body, a *Answer) reply {
 			"incomplete_details": nil, "instructions": nil, "metadata": object{}, "parallel_tool_calls": true,
 			"temperature": 1, "tool_choice": "auto", "tools": []any{}, "top_p": 1,
 		}
+		if a.Diagnosis != "" {
+			out["prompt_cache_diagnostics"] = object{"type": "cache_miss", "reason": a.Diagnosis}
+		}
 		if status == "completed" {
 			out["usage"] = object{
 				"input_tokens": a.Input + a.CacheRead, "input_tokens_details": object{"cached_tokens": a.CacheRead},

@@ -14,8 +14,14 @@ func readReply(r *protocol.Reply, root rawjson.Value) error {
 	r.Message = append(append([]byte(`{"role":"assistant","content":`), content.Raw()...), '}')
 	r.Stop = root.Get("stop_reason").Str()
 	readUsage(&r.Usage, root.Get("usage"))
+	diagnose(r, root)
 	r.Complete = true
 	return nil
+}
+
+// diagnose reads why the cache was missed, of a message or an event.
+func diagnose(r *protocol.Reply, v rawjson.Value) {
+	r.Diagnose(v.Get("diagnostics").Get("cache_miss_reason").Get("type"))
 }
 
 // readUsage reads the given counts and keeps the others: in a stream, each

@@ -72,6 +72,7 @@ func (s *stream) Read(r *protocol.Stream, name []byte, event rawjson.Value) {
 		protocol.SetFirst(&r.Reply.ID, message.Get("id"))
 		protocol.SetFirst(&r.Reply.Model, message.Get("model"))
 		readUsage(&r.Reply.Usage, message.Get("usage"))
+		diagnose(&r.Reply, message)
 		var i int64
 		for b := range message.Get("content").Elems() {
 			s.start(r, i, b)
@@ -82,6 +83,7 @@ func (s *stream) Read(r *protocol.Stream, name []byte, event rawjson.Value) {
 			r.Reply.Stop = stop.Str()
 		}
 		readUsage(&r.Reply.Usage, usage)
+		diagnose(&r.Reply, delta)
 	case "message_stop":
 		r.Ended = true
 	case "error":

@@ -17,7 +17,23 @@ type Reply struct {
 	Error             *ReplyError
 	Complete, Pending bool
 	Notes             []string
+	Diagnosis         string
 }
+
+// Diagnose sets the provider's own diagnosis of a cache miss, if v is one: a short word in lower
+// case, such as tools_changed.
+func (r *Reply) Diagnose(v rawjson.Value) {
+	if v.Kind() != rawjson.String {
+		return
+	}
+	word := v.Str()
+	if len(word) <= mostDiagnosis && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_") == "" {
+		r.Diagnosis = word
+	}
+}
+
+// mostDiagnosis is the length of the longest diagnosis that is kept.
+const mostDiagnosis = 64
 
 // Usage holds the provider's token counts. Except for Reasoning, the fields do not
 // overlap: Input excludes what was read from or written to the cache, however the

@@ -30,6 +30,7 @@ func readReply(r *protocol.Reply, root rawjson.Value) error {
 func readStatus(r *protocol.Reply, root rawjson.Value) {
 	openai.ReadUsage(&r.Usage, root.Get("usage"))
 	r.Usage.SetService(root.Get("service_tier"))
+	r.Diagnose(root.Get("prompt_cache_diagnostics").Get("reason"))
 	r.Stop = root.Get("status").Str()
 	if reason := root.Get("incomplete_details").Get("reason"); reason.Kind() == rawjson.String {
 		r.Stop += ": " + reason.Str()

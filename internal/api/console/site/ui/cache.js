@@ -34,7 +34,7 @@ function why(m) {
   const said = m.said ? ['; the provider says ', foreign(m.said)] : [];
   switch (m.reason) {
     case 'pause': return [`a pause of ${span(m.pause)}, the cache lives ${span(m.lifetime)}`, said];
-    case 'client': return ['the client changed ', m.change?.where === 'marks' ? 'nothing, but ' : '', m.change ? where(m.change) : '', said];
+    case 'client': return ['the client changed ', m.change?.where === 'marks' ? 'nothing, but ' : '', m.change ? where(m.change) : 'something that prompts are not compared by', said];
     case 'cut': return [m.plan ? `cut by plan ${m.plan}` : 'cut', said];
     case 'model': return ['another model before: ', foreign(m.model ?? ''), said];
     case 'minimum': return [`prompts below ${count(m.minimum)} tokens are not cached`, said];
