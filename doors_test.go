@@ -70,7 +70,7 @@ func openDoor(t *testing.T, config oriel.Config, byProxy bool) *door {
 		return d
 	}
 	s, err := proxy.New(proxy.Options{OpenAI: provider.URL, Anthropic: provider.URL,
-		Gemini: provider.URL, Ollama: provider.URL, Engine: d.engine,
+		Gemini: provider.URL, Ollama: provider.URL, Bedrock: provider.URL, Engine: d.engine,
 		ReplyTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)

@@ -537,7 +537,7 @@ func TestOnlyTheEngineHasALibrary(t *testing.T) {
 
 // constants are the names of the protocols' formats in package wire.
 var constants = map[wire.Format]string{wire.Anthropic: "Anthropic", wire.Chat: "Chat", wire.Responses: "Responses",
-	wire.Gemini: "Gemini", wire.Interactions: "Interactions"}
+	wire.Gemini: "Gemini", wire.Interactions: "Interactions", wire.Converse: "Converse"}
 
 // The root names types of internal packages, whose fields go doc does not show: the comment
 // of each name lists them.

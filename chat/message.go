@@ -110,6 +110,9 @@ type Part struct {
 // returned. Its Text is Raw as a string.
 const JSON = "json"
 
+// Breakpoint is the Type of an Unknown part that only marks the end of what the provider caches.
+const Breakpoint = "breakpoint"
+
 // Mark begins every text that Oriel inserts into a request: markers, digests, summaries,
 // recalled passages and stubs of omitted content.
 const Mark = "[Oriel"
@@ -193,10 +196,10 @@ func (m *Message) Prompts() bool {
 }
 
 // Own reports whether a part of a user's message is the user's own: text, a picture, a
-// file. Tool results and texts that consist only of an agent program's insertions are
-// not. See [Message.Words] for the text alone.
+// file. Tool results, breakpoints and texts that consist only of an agent program's insertions
+// are not. See [Message.Words] for the text alone.
 func (p *Part) Own() bool {
-	return p.Kind != Result && !(p.Kind == Text && reminds(p.Text))
+	return p.Kind != Result && p.Type != Breakpoint && !(p.Kind == Text && reminds(p.Text))
 }
 
 // reminders are the elements that Claude Code adds to user messages: reminders to the
@@ -220,14 +223,18 @@ func reminds(text String) bool {
 	return false
 }
 
-// onlyResults reports whether a user's message contains only tool results.
+// onlyResults reports whether a user's message contains only tool results, and breakpoints.
 func (m *Message) onlyResults() bool {
+	n := 0
 	for i := range m.Parts {
-		if m.Parts[i].Kind != Result {
+		switch p := &m.Parts[i]; {
+		case p.Kind == Result:
+			n++
+		case p.Type != Breakpoint:
 			return false
 		}
 	}
-	return len(m.Parts) > 0
+	return n > 0
 }
 
 // returns reports whether the message contains a tool result.

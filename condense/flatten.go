@@ -56,7 +56,7 @@ func speaker(m *chat.Message) string {
 	switch m.Role {
 	case chat.User:
 		for i := range m.Parts {
-			if m.Parts[i].Kind != chat.Result {
+			if p := &m.Parts[i]; p.Kind != chat.Result && p.Type != chat.Breakpoint {
 				return "User"
 			}
 		}

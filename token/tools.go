@@ -36,6 +36,10 @@ type toolDef struct {
 	Parameters  json.RawMessage `json:"parameters"`           // OpenAI
 	InputSchema json.RawMessage `json:"input_schema"`         // Anthropic
 	JSONSchema  json.RawMessage `json:"parametersJsonSchema"` // Gemini
+	Spec        *toolDef        `json:"toolSpec"`             // Converse
+	Schema      struct {
+		JSON json.RawMessage `json:"json"`
+	} `json:"inputSchema"` // Converse
 }
 
 // toolDef counts by OpenAI's cookbook ("How to count tokens with tiktoken",
@@ -52,7 +56,13 @@ func (c *Counter) toolDef(def []byte) raw {
 	if t.Function != nil {
 		t = *t.Function
 	}
+	if t.Spec != nil {
+		t = *t.Spec
+	}
 	params := t.Parameters
+	if len(params) == 0 {
+		params = t.Schema.JSON
+	}
 	if len(params) == 0 {
 		params = t.InputSchema
 	}

@@ -1,7 +1,7 @@
 /*
-Package wire reads request bodies of five protocols into chat messages and writes
+Package wire reads request bodies of seven protocols into chat messages and writes
 them back: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini and
-Gemini's Interactions.
+Gemini's Interactions, Ollama's own and Amazon Bedrock's Converse.
 It reads replies to them, whole (ReadReply) and streamed (StreamReader). It also reads
 and writes agent trajectories (Trajectory), which are dictionaries and not requests.
 

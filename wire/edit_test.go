@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -214,8 +215,8 @@ func TestEditRefuses(t *testing.T) {
 			"parts[0]: an item of type \"mcp_approval_response\" has no output (byte 0)",
 			"parts[0]: not a text (byte 0)", wire.Responses, 0},
 		{`{"role":"user","content":"a"}`,
-			"format auto has no messages: use anthropic, openai, responses, gemini, ollama or interactions",
-			"format auto has no messages: use anthropic, openai, responses, gemini, ollama or interactions", wire.Auto,
+			"format auto has no messages: use anthropic, openai, responses, gemini, ollama, interactions or converse",
+			"format auto has no messages: use anthropic, openai, responses, gemini, ollama, interactions or converse", wire.Auto,
 			0},
 	} {
 		for _, edit := range []struct {
@@ -294,8 +295,8 @@ func checkReplace(t *rapid.T, f wire.Format, m *chat.Message, kind chat.Kind,
 		}
 		switch p := &m.Parts[i]; {
 		case m.Raw[0] == '"':
-		case f == wire.Gemini && kind == chat.Result && (p.Text == nil || p.Parts != nil):
-			checkResponse(t, m.Raw, out, i)
+		case f.Protocol().AsResult != nil && kind == chat.Result && (p.Text == nil || p.Parts != nil):
+			checkResponse(t, f, m.Raw, out, i)
 		default:
 			checkSpan(t, m.Raw, out, p)
 		}
@@ -311,18 +312,20 @@ func checkReplace(t *rapid.T, f wire.Format, m *chat.Message, kind chat.Kind,
 	}
 }
 
-// checkResponse checks that only the response of part i, an object of Gemini's, was replaced.
-func checkResponse(t *rapid.T, raw, out []byte, i int) {
+// checkResponse checks that only the response of part i, an object of Gemini's, or the list of a
+// result of Converse's was replaced.
+func checkResponse(t *rapid.T, f wire.Format, raw, out []byte, i int) {
 	bare := func(message []byte) any {
 		var m map[string]any
 		if err := json.Unmarshal(message, &m); err != nil {
 			t.Fatal(err)
 		}
-		part := m["parts"].([]any)[i].(map[string]any)
-		for _, name := range []string{"functionResponse", "function_response"} {
+		part := m[f.Protocol().Content].([]any)[i].(map[string]any)
+		for _, name := range []string{"functionResponse", "function_response", "toolResult"} {
 			if r, ok := part[name].(map[string]any); ok {
 				delete(r, "response")
 				delete(r, "parts")
+				delete(r, "content")
 			}
 		}
 		return m
@@ -423,7 +426,7 @@ func TestAddTextInserts(t *testing.T) {
 			m := &b.Messages[i]
 			if out, err := wire.AppendText(p.Format, m.Raw, noted); err == nil {
 				checkAdded(t, p.Format, m, out, false)
-			} else if m.Role == chat.User && !(p.Format == wire.Gemini && returns(m)) {
+			} else if m.Role == chat.User && !resultsAlone(p.Format, m) {
 				t.Fatalf("%v\n%s", err, m.Raw)
 			}
 			if out, err := wire.PrependText(p.Format, m.Raw, noted); err == nil {
@@ -433,6 +436,13 @@ func TestAddTextInserts(t *testing.T) {
 			}
 		}
 	})
+}
+
+// resultsAlone reports whether no text may stand beside the results of a message.
+func resultsAlone(f wire.Format, m *chat.Message) bool {
+	return returns(m) && (f == wire.Gemini || f == wire.Converse && !slices.ContainsFunc(m.Parts, func(p chat.Part) bool {
+		return p.Kind != chat.Result && p.Type != chat.Breakpoint
+	}))
 }
 
 func returns(m *chat.Message) bool {
@@ -524,7 +534,7 @@ func TestEditedHistoriesAreValid(t *testing.T) {
 				t.Fatal(err)
 			}
 			more := i+1 < len(b.Messages) && b.Messages[i+1].Role == chat.User
-			if m.Role == chat.User && !(returns(m) && (more || p.Format == wire.Gemini)) {
+			if m.Role == chat.User && !(returns(m) && more || resultsAlone(p.Format, m)) {
 				add := wire.AppendText
 				if rapid.Bool().Draw(t, "first") && !returns(m) {
 					add = wire.PrependText

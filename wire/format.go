@@ -30,6 +30,8 @@ const (
 	Ollama
 	// Interactions is Google's POST /v1beta/interactions.
 	Interactions
+	// Converse is Amazon Bedrock's POST /model/MODEL/converse.
+	Converse
 )
 
 func (f Format) String() string {

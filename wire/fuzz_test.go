@@ -24,7 +24,7 @@ var seeds = []string{
 }
 
 // formats is the number of formats.
-const formats = byte(wire.Interactions) + 1
+const formats = byte(wire.Converse) + 1
 
 // No body makes a reader panic; what is read is written back as it was; every
 // error says where.

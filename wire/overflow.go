@@ -248,6 +248,7 @@ var wrapping = sync.OnceValue(func() *regexp.Regexp {
 		`|<[0-9]{3}> internalerror\.algo\.invalidparameter: ` +
 		`|input validation error: ` +
 		`|validationexception: ` +
+		`|the model returned the following errors: ` +
 		`|\{'(?:error': \{'message|message|object': 'error', 'message)': ['"]` +
 		`)`)
 })

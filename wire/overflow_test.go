@@ -48,6 +48,7 @@ func TestIsOverflow(t *testing.T) {
 		{"Mistral", 400,
 			`{"object":"error","message":"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_error","code":3051}`, true, 32768},
 		{"Bedrock", 400, `{"message":"Input is too long for requested model."}`, true, 0},
+		{"Bedrock, of Claude", 400, `{"message":"The model returned the following errors: prompt is too long: 208310 tokens > 200000 maximum"}`, true, 200000},
 		{"Cohere", 400, `{"message":"too many tokens: total number of tokens in the prompt cannot exceed 4081 tokens - received 9000"}`, true, 4081},
 		{"Copilot", 400,
 			`{"error":{"message":"prompt token count of 140000 exceeds the limit of 128000","code":"model_max_prompt_tokens_exceeded"}}`, true, 128000},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oriel-context/oriel/wire/internal/anthropic"
 	"github.com/oriel-context/oriel/wire/internal/chat"
+	"github.com/oriel-context/oriel/wire/internal/converse"
 	"github.com/oriel-context/oriel/wire/internal/gemini"
 	"github.com/oriel-context/oriel/wire/internal/interactions"
 	"github.com/oriel-context/oriel/wire/internal/ollama"
@@ -29,6 +30,7 @@ var protocols = []*Protocol{
 	Gemini:       gemini.Protocol(),
 	Ollama:       ollama.Protocol(),
 	Interactions: interactions.Protocol(),
+	Converse:     converse.Protocol(),
 }
 
 // Protocol returns the protocol of a format. That of Auto, of Trajectories and of an unknown

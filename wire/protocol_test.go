@@ -52,7 +52,7 @@ func TestHolesOfProtocolsAreNamed(t *testing.T) {
 // A format is found by the name under which its messages are stored, and what is not a
 // protocol is not.
 func TestProtocolsAreFoundByName(t *testing.T) {
-	names := []string{"anthropic", "openai", "responses", "gemini", "ollama", "interactions"}
+	names := []string{"anthropic", "openai", "responses", "gemini", "ollama", "interactions", "converse"}
 	all := wire.Protocols()
 	if len(all) != len(names) {
 		t.Fatalf("%v, want %v", all, names)

@@ -148,6 +148,29 @@ func TestStreamedRepliesComeBack(t *testing.T) {
 					"function": object{"name": "f", "arguments": calls[i]}}}})
 			}
 			event(object{"message": object{"content": ""}, "done": true})
+		case wire.Converse:
+			say := func(name string, v object) {
+				raw, err := json.Marshal(v)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sse = eventstream.Append(sse, name, raw)
+			}
+			delta := func(i int, d object) {
+				say("contentBlockDelta", object{"contentBlockIndex": i, "delta": d})
+			}
+			say("messageStart", object{"role": "assistant"})
+			pieces(thought, func(p string) { delta(0, object{"reasoningContent": object{"text": p}}) })
+			delta(0, object{"reasoningContent": object{"signature": "c2ln"}})
+			say("contentBlockStop", object{"contentBlockIndex": 0})
+			pieces(text, func(p string) { delta(1, object{"text": p}) })
+			for i := range calls {
+				say("contentBlockStart", object{"contentBlockIndex": 2 + i,
+					"start": object{"toolUse": object{"toolUseId": id(i), "name": "f"}}})
+				pieces(args(i), func(p string) { delta(2+i, object{"toolUse": object{"input": p}}) })
+			}
+			say("messageStop", object{"stopReason": "end_turn"})
+			say("metadata", object{"usage": object{"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}})
 		default:
 			t.Fatalf("no stream of %v", f)
 		}

@@ -44,7 +44,7 @@ func startCloud(t *testing.T, prefix string, options func(url string) proxy.Opti
 	}}
 	c.upstream = httptest.NewServer(http.StripPrefix(prefix, http.HandlerFunc(func(w http.ResponseWriter,
 		r *http.Request) {
-		if wire.CallFormat(r.URL.Path) == wire.Anthropic { // not a question for a local model's window
+		if f := wire.CallFormat(r.URL.Path); f == wire.Anthropic || f == wire.Converse { // not a question for a local model's window
 			c.mu.Lock()
 			c.uris = append(c.uris, prefix+r.URL.RequestURI())
 			c.keys = append(c.keys, r.Header.Get("Authorization")+r.Header.Get("X-Api-Key"))
@@ -170,6 +170,56 @@ func TestClaudeOnClouds(t *testing.T) {
 	}
 }
 
+// Converse is read, kept within the budget and recorded like Claude's own protocol there, and an
+// error of Oriel's own has the form that AWS's SDKs read.
+func TestConverse(t *testing.T) {
+	for action, kind := range map[string]string{"converse": "application/json",
+		"converse-stream": eventstream.MediaType} {
+		c := startCloud(t, "", func(url string) proxy.Options { return proxy.Options{Bedrock: url} })
+		var b strings.Builder
+		b.WriteString(`{"toolConfig":{"tools":[{"toolSpec":{"name":"ls","inputSchema":{"json":{"type":"object"}}}}]},`)
+		b.WriteString(`"messages":[{"role":"user","content":[{"text":"list all"}]}`)
+		for i := range 40 {
+			fmt.Fprintf(&b, `,{"role":"assistant","content":[{"toolUse":{"toolUseId":"t%d","name":"ls","input":{}}}]}`, i)
+			fmt.Fprintf(&b, `,{"role":"user","content":[{"toolResult":{"toolUseId":"t%d","content":[{"text":%q}]}}]}`,
+				i, strings.Repeat(fmt.Sprintf("file-%d ", i), 80))
+		}
+		b.WriteString(`,{"role":"assistant","content":[{"text":"so far"}]},`)
+		b.WriteString(`{"role":"user","content":[{"text":"Where is the harbour?"},{"cachePoint":{"type":"default"}}]}]}`)
+		path := "/model/us.anthropic.claude-opus-4-8-v1%3A0/" + action
+		r := c.request("POST", path, b.String(), "X-Oriel-Budget", "4000", "X-Oriel-Conversation", "harbour")
+		r.Header.Set("Authorization", "Bearer ABSK"+canary)
+		res, text := c.do(r)
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != kind ||
+			!strings.Contains(text, "harbour") {
+			t.Fatalf("%d %s", res.StatusCode, text)
+		}
+		c.mu.Lock()
+		sent := string(c.got[0].Data())
+		if c.uris[0] != path || c.keys[0] != "Bearer ABSK"+canary ||
+			c.got[0].Model != "us.anthropic.claude-opus-4-8-v1:0" {
+			t.Errorf("asked %q with %q", c.uris, c.keys)
+		}
+		if len(sent) > b.Len()/2 ||
+			!strings.HasSuffix(sent, `Where is the harbour?"},{"cachePoint":{"type":"default"}}]}]}`) {
+			t.Errorf("sent %d of %d bytes: %.300s", len(sent), b.Len(), sent)
+		}
+		c.mu.Unlock()
+		await(t, func() bool {
+			all, err := c.engine.Conversations(t.Context())
+			return err == nil && len(all) == 1
+		})
+
+		r = c.request("POST", path, b.String())
+		r.Header.Set("Authorization", "Bearer ABSK"+canary)
+		c.upstream.Close()
+		if res, text := c.do(r); res.StatusCode != http.StatusBadGateway ||
+			!strings.HasPrefix(text, `{"__type":"ServiceUnavailableException","message":"oriel: `) {
+			t.Errorf("%d %s", res.StatusCode, text)
+		}
+	}
+}
+
 // A signed request reaches its cloud byte for byte, whatever the budget, and the log says once why
 // it is not read. Nothing else goes to Bedrock's own paths either way.
 func TestSignedRequestsAreNeverEdited(t *testing.T) {
@@ -237,7 +287,7 @@ func TestSignedRequestsAreNeverEdited(t *testing.T) {
 	if n := strings.Count(c.log.String(), "requests are not read"); n != 4 {
 		t.Errorf("%d warnings for 4 kinds:\n%s", n, c.log)
 	}
-	if n := c.server.Counters().PassedSigned; n != 3 {
+	if n := c.server.Counters().PassedSigned; n != 4 {
 		t.Errorf("%d calls passed because they were signed", n)
 	}
 }

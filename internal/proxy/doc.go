@@ -30,7 +30,7 @@
 //
 // # Caveats
 //
-// Bodies that are signed or in another format (Bedrock's Converse, realtime sessions over WebSocket)
+// Bodies that are signed or in another format (realtime sessions over WebSocket)
 // pass through unrecorded. The header of an answer with a known length is sent with the
 // first bytes of its body.
 package proxy

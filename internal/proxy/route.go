@@ -43,7 +43,7 @@ var vendors = [...]struct {
 	ollama: {"ollama", "Ollama", DefaultOllama, false, wire.Ollama, "--upstream-ollama or $ORIEL_UPSTREAM_OLLAMA"},
 	chatGPT: {"chatgpt", "ChatGPT", DefaultChatGPT, false, wire.Responses,
 		"--upstream-chatgpt or $ORIEL_UPSTREAM_CHATGPT"},
-	bedrock: {"bedrock", "Amazon Bedrock", "", false, wire.Anthropic,
+	bedrock: {"bedrock", "Amazon Bedrock", "", false, wire.Converse,
 		"--upstream-bedrock or $ORIEL_UPSTREAM_BEDROCK"},
 }
 
@@ -219,7 +219,7 @@ func hasAnthropicKey(h http.Header) bool {
 // form returns the protocol in whose form the client reads errors: that of its SDK,
 // wherever the request goes.
 func (t *route) form() wire.Format {
-	if t.format.IsProtocol() {
+	if t.format.IsProtocol() && t.api != apiBedrock {
 		return t.format
 	}
 	return vendors[t.vendor].form

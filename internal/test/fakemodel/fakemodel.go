@@ -1,6 +1,6 @@
 // Package fakemodel is a server that implements the vendors' wire formats exactly and
 // gives scripted answers: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini,
-// its Interactions and Ollama's own API, streamed and not, Responses also over WebSocket. It refuses a body that
+// its Interactions, Ollama's own API and Amazon Bedrock's Converse and InvokeModel, streamed and not, Responses also over WebSocket. It refuses a body that
 // the vendor would refuse (package strict).
 package fakemodel
 
@@ -158,6 +158,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case framed && format == wire.Anthropic:
 			w.Write(eventstream.AppendChunk(nil, data))
+		case framed:
+			w.Write(eventstream.Append(nil, e.name, data))
 		case list:
 			fmt.Fprintf(w, "%c%s\n", "[,"[min(i, 1)], bytes.TrimSpace(data))
 		case byLine:
@@ -225,6 +227,7 @@ var models = map[wire.Format]struct {
 	wire.Ollama:    {strict.Ollama, ollama, ollamaFailure},
 
 	wire.Interactions: {strict.Interactions, interactions, geminiFailure},
+	wire.Converse:     {strict.Converse, converse, bedrockFailure},
 }
 
 // Speaks reports whether a Server has a protocol.

@@ -65,6 +65,12 @@ func Interactions(t *rapid.T, opt Options) []byte {
 	return g.finish(interactionsBody(g))
 }
 
+// Converse draws a body for Amazon Bedrock's POST /model/MODEL/converse.
+func Converse(t *rapid.T, opt Options) []byte {
+	g := newGen(t, opt)
+	return g.finish(converseBody(g))
+}
+
 // gen is the state of one draw.
 type gen struct {
 	t   *rapid.T

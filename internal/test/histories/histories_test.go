@@ -24,6 +24,7 @@ var formats = []struct {
 	{"gemini", Gemini, strict.Gemini},
 	{"ollama", Ollama, strict.Ollama},
 	{"interactions", Interactions, strict.Interactions},
+	{"converse", Converse, strict.Converse},
 }
 
 // sample draws n bodies apart from rapid's own runs, the same ones every time.
@@ -117,6 +118,9 @@ func TestBodiesCoverWhatClientsSend(t *testing.T) {
 			`"think"`, `"content":null`},
 		"interactions": {`"user_input"`, `"model_output"`, `"thought"`, `"signature"`, `"function_call"`,
 			`"function_result"`, `"google_search_call"`, `"is_error"`, `"previous_interaction_id"`, "x_hologram"},
+		"converse": {`"toolUse"`, `"toolResult"`, `"reasoningText"`, `"redactedContent"`, `"cachePoint"`, `"1h"`,
+			`"guardContent"`, `"citationsContent"`, `"s3Location"`, `"json"`, `"error"`, `"server_tool_use"`,
+			`"anthropic_beta"`, `"content":[]`, "x_hologram"},
 	}
 	for _, f := range formats {
 		t.Run(f.name, func(t *testing.T) {

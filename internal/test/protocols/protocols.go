@@ -32,6 +32,7 @@ var kits = []Kit{
 	{wire.Gemini, histories.Gemini, strict.Gemini},
 	{wire.Ollama, histories.Ollama, strict.Ollama},
 	{wire.Interactions, histories.Interactions, strict.Interactions},
+	{wire.Converse, histories.Converse, strict.Converse},
 }
 
 // All returns the kits of all protocols.

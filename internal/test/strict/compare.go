@@ -49,7 +49,7 @@ func thoughts(body object) []thought {
 			}
 			blocks, _ := asArray(m["content"])
 			for _, raw := range blocks {
-				if isThinking(asObject(raw).text("type")) {
+				if b := asObject(raw); isThinking(b.text("type")) || b.has("reasoningContent") {
 					found = append(found, thought{raw, i})
 				}
 			}

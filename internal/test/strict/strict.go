@@ -31,6 +31,7 @@ const (
 	MissingField       = "missing-field"        // a required field is absent or empty
 	UnknownRole        = "unknown-role"         // a role the format does not have
 	FirstRole          = "first-role"           // the history opens on a role that may not open it
+	SameRole           = "same-role"            // two messages of one role in a row where roles must alternate
 	LastRole           = "last-role"            // the history ends on a role that may not end it
 	SystemPlace        = "system-place"         // a mid-conversation system message between the wrong neighbours
 	WrongRole          = "wrong-role"           // a block in a message of the other side

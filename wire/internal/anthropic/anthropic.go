@@ -80,12 +80,7 @@ func readField(r *protocol.Reader, name string, v rawjson.Value) (err error) {
 		r.Request.System, err = r.Content(v, readPart)
 		return err
 	case "anthropic_beta": // in the place of the header, as clouds want it
-		const most = 64
-		for beta := range v.Elems() {
-			if beta.Kind() == rawjson.String && len(r.Request.Betas) < most {
-				r.Request.Betas = append(r.Request.Betas, beta.Str())
-			}
-		}
+		r.Betas(v)
 		return nil
 	case "compaction": // on demand: the answer is a block that takes the place of the messages
 		r.Request.Compacts = v.Kind() == rawjson.Object

@@ -29,8 +29,8 @@ type Protocol struct {
 	Name string
 	// Title is the vendor's name for it, for people.
 	Title string
-	// Vendor is the vendor whose server speaks the protocol: "openai", "anthropic", "gemini"
-	// or "ollama".
+	// Vendor is the vendor whose server speaks the protocol: "openai", "anthropic", "gemini",
+	// "ollama" or "bedrock".
 	Vendor string
 
 	// Paths.

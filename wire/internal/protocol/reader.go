@@ -74,6 +74,16 @@ func (r *Reader) Member(name string, v rawjson.Value) (err error) {
 	return err
 }
 
+// Betas reads a list of beta features that a body asks for.
+func (r *Reader) Betas(v rawjson.Value) {
+	const most = 64
+	for beta := range v.Elems() {
+		if beta.Kind() == rawjson.String && len(r.Request.Betas) < most {
+			r.Request.Betas = append(r.Request.Betas, beta.Str())
+		}
+	}
+}
+
 // Tools adds a list of definitions of tools to the request.
 func (r *Reader) Tools(v rawjson.Value) error {
 	if v.Kind() == rawjson.Null {

@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
@@ -115,7 +116,8 @@ func (w *Writer) Stream(r *chat.Request) {
 }
 
 // Tools writes definitions of tools that came in any protocol's form: open, the name and the
-// description, the schema of the arguments as the member that schema names, and end.
+// description, the schema of the arguments as the member that schema names, which may be in
+// another one ("inputSchema.json"), and end.
 func (w *Writer) Tools(tools []chat.ToolDef, open, schema, end string) error {
 	if len(tools) == 0 {
 		return nil
@@ -130,7 +132,13 @@ func (w *Writer) Tools(tools []chat.ToolDef, open, schema, end string) error {
 		if fn := v.Get("function"); fn.Kind() == rawjson.Object {
 			v = fn
 		}
+		if spec := v.Get("toolSpec"); spec.Kind() == rawjson.Object {
+			v = spec
+		}
 		arguments := v.Get("parameters").Raw()
+		if s := v.Get("inputSchema").Get("json"); s.Exists() {
+			arguments = s.Raw()
+		}
 		for _, name := range []string{"input_schema", "parametersJsonSchema"} {
 			if s := v.Get(name); s.Exists() {
 				arguments = s.Raw()
@@ -144,7 +152,13 @@ func (w *Writer) Tools(tools []chat.ToolDef, open, schema, end string) error {
 		if description := v.Get("description").Raw(); len(description) > 0 {
 			w.Member("description").Bytes(description)
 		}
-		w.Member(schema).Bytes(arguments)
+		if outer, inner, ok := strings.Cut(schema, "."); ok {
+			w.Member(outer).Raw("{")
+			w.Member(inner).Bytes(arguments)
+			w.Raw("}")
+		} else {
+			w.Member(schema).Bytes(arguments)
+		}
 		w.Raw(end)
 	}
 	w.Raw("]")
