@@ -138,7 +138,11 @@ imported.`,
 			fmt.Fprintf(cmd.ErrOrStderr(), "oriel: note: %s no known form and %s left out; --verbose lists them\n",
 				term.Plural(n, "other file there has", "other files there have"), are(n))
 		}
-		return finishImport(cmd, report, called, err, asJSON, verbose)
+		err = finishImport(cmd, report, called, err, asJSON, verbose)
+		if err == nil && mine && !asJSON {
+			replayLine(cmd, args, o)
+		}
+		return err
 	}
 	return cmd
 }

@@ -11,10 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/oriel-context/oriel/internal/importer"
+	"github.com/oriel-context/oriel/internal/report/replay"
 	"github.com/oriel-context/oriel/internal/term"
 )
 
@@ -195,4 +199,45 @@ func shortPath(path, home string) string {
 		path = "~" + string(filepath.Separator) + rest
 	}
 	return term.OneLine(path, 200)
+}
+
+// mostReplayed is how many bytes of the newest files the last line of an import replays: a few
+// seconds of work.
+const mostReplayed = 24 << 20
+
+// replayLine prints what the newest of the imported sessions cost and what a profile would have
+// saved, if anything. An import does not fail because of it.
+func replayLine(cmd *cobra.Command, paths []string, o importer.Options) {
+	files, _, err := importer.Files(cmd.Context(), paths, o)
+	if err != nil {
+		return
+	}
+	slices.SortStableFunc(files, func(a, b importer.File) int { return b.Modified.Compare(a.Modified) })
+	room := int64(mostReplayed)
+	files = slices.DeleteFunc(files, func(f importer.File) bool {
+		room -= f.Size
+		return room < 0
+	})
+	p := term.NewProgress(cmd.ErrOrStderr(), "replaying")
+	models, err := modelTable("")
+	if err != nil {
+		return
+	}
+	r, err := replay.RunFiles(cmd.Context(), files, replay.Options{Models: models, NoRecall: true,
+		Policies: []replay.Policy{{Name: "balanced"}, {Name: "thrifty"}}, Progress: p.Update})
+	p.End()
+	if err != nil || r.Priced == 0 || r.Paid.Cost() == 0 {
+		return
+	}
+	a := replay.Advise(r.Total, term.Money)
+	would := "no profile would have saved anything worth it"
+	if a.Policy != replay.Append {
+		for _, one := range r.Total {
+			if one.Policy == a.Policy {
+				would = fmt.Sprintf("%s would have saved %s of it", a.Policy, term.Money(r.Total[0].Cost-one.Cost))
+			}
+		}
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "the newest %s cost %s, and %s: oriel replay --mine shows more\n",
+		term.Plural(len(r.Sessions), "session", "sessions"), term.Money(r.Paid.Cost()), would)
 }

@@ -34,8 +34,16 @@ type replayScreen struct {
 	money func(float64) string
 }
 
+// line writes a paragraph, whose lines are indented as the first.
 func (d *replayScreen) line(format string, args ...any) {
-	paragraph(&d.b, term.Screen{Width: d.sc.Width}, format, args...)
+	text := term.Printable(fmt.Sprintf(format, args...))
+	lines := []string{text}
+	if d.sc.Width > 0 {
+		lines = term.Wrap(text, d.sc.Width, len(text)-len(strings.TrimLeft(text, " ")))
+	}
+	for _, l := range lines {
+		fmt.Fprintln(&d.b, l)
+	}
 }
 
 func (d *replayScreen) title(text string) { fmt.Fprintf(&d.b, "\n%s\n", d.sc.Style.Bold(text)) }
@@ -133,7 +141,8 @@ func (d *replayScreen) advice() {
 	}
 	d.line("%s", a.Reason)
 	if a.Policy != replay.Append && d.r.Priced > 0 {
-		d.line("  oriel run --profile %s -- claude      oriel tune --mine finds a profile of your own", a.Policy)
+		d.line("  try it: oriel run --profile %s -- claude", a.Policy)
+		d.line("  a profile of your own: oriel tune --mine")
 	}
 }
 

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"slices"
 	"strings"
 
@@ -24,13 +25,10 @@ type chart struct {
 }
 
 func newChart(x, y float64, label func(float64) string, across string) *chart {
-	c := &chart{x: max(1, x), y: y}
-	if c.y <= 0 {
-		c.y = 1
-	}
+	step := niceStep(y / 4)
+	c := &chart{x: max(1, x), y: step * math.Ceil(max(y, step)/step)}
 	fmt.Fprintf(&c.b, `<svg viewBox="0 0 %d %d" role="img">`, width, height)
-	for i := range 5 {
-		v := c.y * float64(i) / 4
+	for v := 0.0; v < c.y+step/2; v += step {
 		fmt.Fprintf(&c.b, `<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/>`, left, width, c.down(v), c.down(v))
 		fmt.Fprintf(&c.b, `<text x="%d" y="%.1f" text-anchor="end">%s</text>`, left-8, c.down(v)+4,
 			template.HTMLEscapeString(label(v)))
@@ -38,6 +36,20 @@ func newChart(x, y float64, label func(float64) string, across string) *chart {
 	fmt.Fprintf(&c.b, `<text x="%d" y="%d">1</text><text x="%d" y="%d" text-anchor="end">%s %s</text>`, left, height-6,
 		width, height-6, term.Thousands(int(x)), template.HTMLEscapeString(across))
 	return c
+}
+
+// niceStep returns the next larger step between labels that people count in.
+func niceStep(least float64) float64 {
+	if least <= 0 {
+		return 1
+	}
+	ten := math.Pow(10, math.Floor(math.Log10(least)))
+	for _, n := range []float64{1, 2, 2.5, 5} {
+		if n*ten >= least {
+			return n * ten
+		}
+	}
+	return 10 * ten
 }
 
 func (c *chart) along(x float64) float64 { return left + (width-left)*x/c.x }
