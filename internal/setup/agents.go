@@ -208,9 +208,12 @@ func New(agent, base string, at Place) (*Edits, []string, error) {
 		for _, e := range c.Edits {
 			if old := strings.Trim(e.Old, `"'`); e.Had && strings.HasPrefix(old, "http") &&
 				!strings.Contains(strings.Join(e.Path, " "), "oriel") {
-				notes = append(notes,
-					fmt.Sprintf("%s was %s: start oriel serve with that as --upstream-openai or --upstream-anthropic",
-						strings.Join(e.Path, "."), old))
+				upstream := "--upstream-openai or --upstream-anthropic"
+				if e.Path[0] == "GOOGLE_GEMINI_BASE_URL" {
+					upstream = "--upstream-gemini"
+				}
+				notes = append(notes, fmt.Sprintf("%s was %s: start oriel serve with that as %s",
+					strings.Join(e.Path, "."), old, upstream))
 			}
 			if slices.Equal(e.Path, []string{"set-env"}) && e.Had {
 				return nil, nil, fmt.Errorf("%s has a set-env already: add ANTHROPIC_API_BASE=%s to it by hand", c.File,

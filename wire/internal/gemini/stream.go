@@ -19,6 +19,7 @@ type streamPart struct {
 	text  []byte // between its quotes; nil for a part that is whole
 	joins bool   // text that follows belongs to it
 	kind  bool   // it is a thought
+	call  *partialCall
 }
 
 func (s *stream) Read(r *protocol.Stream, _ []byte, event rawjson.Value) {
@@ -58,8 +59,9 @@ func (s *stream) part(r *protocol.Stream, v rawjson.Value) {
 			thought = m.Bool()
 		case "functionCall":
 			plain = false
-			if m.Has("partialArgs") || m.Get("willContinue").Bool() {
-				r.Reply.Note("not kept: arguments of a call in parts", nil)
+			if n := len(s.parts); isPartial(m) || n > 0 && s.parts[n-1].call != nil && s.parts[n-1].call.open {
+				s.partial(r, v, m)
+				return
 			}
 		default:
 			plain = false
@@ -92,6 +94,11 @@ func (s *stream) Write(r *protocol.Reply) bool {
 	for i, p := range s.parts {
 		if i > 0 {
 			out = append(out, ',')
+		}
+		if p.call != nil {
+			out = protocol.AppendReplaced(out, p.raw,
+				[]protocol.Replaced{{Name: "functionCall", Value: p.call.write()}})
+			continue
 		}
 		if !p.joins {
 			out = append(out, p.raw...)
