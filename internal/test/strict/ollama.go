@@ -150,7 +150,8 @@ func (o *ollama) pairs() {
 }
 
 // batch checks the results right behind the assistant message at i and returns the index of
-// the last of them. A result names its call by id, by the tool, or by its place.
+// the last of them. A result names its call by id, by the tool, or by its place: the server
+// compares no ids, and LiteLLM gives them to results alone.
 func (o *ollama) batch(i int, calls []rawValue) int {
 	type call struct {
 		id, name string
@@ -165,11 +166,14 @@ func (o *ollama) batch(i int, calls []rawValue) int {
 	for at+1 < len(o.messages) && o.messages[at+1].text("role") == "tool" {
 		at++
 		id, name := o.messages[at].text("tool_call_id"), o.messages[at].text("tool_name")
-		found, twice := false, false
+		found, twice, byID := false, false, false
+		for k := range open {
+			byID = byID || id != "" && open[k].id == id
+		}
 		for k := range open {
 			c := &open[k]
 			switch {
-			case id != "" && c.id != id, id == "" && name != "" && c.name != name:
+			case byID && c.id != id, !byID && id != "" && c.id != "", !byID && name != "" && c.name != name:
 				continue
 			case c.got:
 				twice = true
