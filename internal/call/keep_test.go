@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -177,6 +178,39 @@ func TestWhatIsKnownOfAConversationIsStored(t *testing.T) {
 		if who, err := b.store.Records(ctx, timeline.Local, name, "thread", "who"); err != nil || len(who) != 1 {
 			t.Errorf("%s: %v, %v", name, who, err)
 		}
+	}
+}
+
+// A request to a thread that Anthropic holds has only what is new. It continues the conversation of
+// the reply that it names, also when both come without tools or words in common.
+//
+// SPEC D1
+func TestAThreadThatTheProviderHoldsIsOneConversation(t *testing.T) {
+	n := 0
+	b := start(t, memory.New(), func(*fakemodel.Request) fakemodel.Answer {
+		n++
+		return fakemodel.Answer{ID: fmt.Sprint("msg_", n), Text: "yes"}
+	})
+	for i, thread := range []string{`{"type":"create"}`, `{"type":"continue","previous_message_id":"msg_1"}`,
+		`{"type":"continue","previous_message_id":"msg_2"}`, `{"type":"create"}`} {
+		body := fmt.Appendf(nil, `{"model":"claude-x","max_tokens":9,"thread":%s,"messages":[{"role":"user","content":"question %d"}]}`,
+			thread, i)
+		if resp, _ := b.send("/v1/messages", body); resp.StatusCode != http.StatusOK {
+			t.Fatal(resp.Status)
+		}
+		b.settle(i + 1)
+	}
+	all, err := b.store.Conversations(ctx, timeline.Local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var depths []int64
+	for _, c := range all {
+		depths = append(depths, int64(c.Head.Depth))
+	}
+	slices.Sort(depths)
+	if !slices.Equal(depths, []int64{2, 6}) {
+		t.Errorf("conversations of %v messages, not one of 6 and one of 2", depths)
 	}
 }
 

@@ -43,6 +43,7 @@ func Protocol() *protocol.Protocol {
 		Field:   readField,
 		Message: readMessage,
 		Managed: managed,
+		Held:    []string{"thread"},
 		Rules:   chat.Rules{ResultsFollow: true, RunsMerge: true},
 
 		Content:    "content",
@@ -64,6 +65,8 @@ func Protocol() *protocol.Protocol {
 		Framed:     true,
 		Opening:    []string{"ping"},
 		NewStream:  func() protocol.Assembly { return new(stream) },
+		// A request to a thread names the reply before it.
+		NamesReplies: true,
 
 		Refusal:      refusal,
 		TooLong:      tooLong,
@@ -82,6 +85,9 @@ func readField(r *protocol.Reader, name string, v rawjson.Value) (err error) {
 	case "anthropic_beta": // in the place of the header, as clouds want it
 		r.Betas(v)
 		return nil
+	case "thread": // of messages that the provider holds
+		r.Hints.Previous = v.Get("previous_message_id").Str()
+		return nil
 	case "compaction": // on demand: the answer is a block that takes the place of the messages
 		r.Request.Compacts = v.Kind() == rawjson.Object
 		return nil
@@ -89,9 +95,12 @@ func readField(r *protocol.Reader, name string, v rawjson.Value) (err error) {
 	return r.Member(name, v)
 }
 
-// managed does not count the clearing of old thinking: Claude Code requests it in
-// every call.
+// managed returns the field with which the provider manages the window: it holds the messages of a
+// thread. The clearing of old thinking does not count: Claude Code requests it in every call.
 func managed(body rawjson.Value) string {
+	if body.Get("thread").Kind() == rawjson.Object {
+		return "thread"
+	}
 	for e := range body.Get("context_management").Get("edits").Elems() {
 		if t := e.Get("type").Str(); strings.HasPrefix(t, "clear_tool_uses") || strings.HasPrefix(t, "compact") {
 			return "context_management"
