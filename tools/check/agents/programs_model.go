@@ -79,6 +79,7 @@ func (t *talk) kind(body []byte) kind {
 			Name      string
 			Function  struct{ Name string }
 			Functions []struct{ Name string } `json:"functionDeclarations"`
+			Also      []struct{ Name string } `json:"function_declarations"`
 		}
 	}
 	if json.Unmarshal(body, &b) != nil {
@@ -129,7 +130,7 @@ func (t *talk) kind(body []byte) kind {
 		if shells[tool.Name] != "" || shells[tool.Function.Name] != "" {
 			return turn
 		}
-		for _, function := range tool.Functions {
+		for _, function := range slices.Concat(tool.Functions, tool.Also) {
 			if shells[function.Name] != "" {
 				return turn
 			}
