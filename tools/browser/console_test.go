@@ -300,11 +300,14 @@ func TestCallsAppearWithoutReloading(t *testing.T) {
 	}
 	b.visit("#/usage?by=model")
 	b.until(`[...document.querySelectorAll('.usage tbody tr')].some((r) => /^claude-sonnet-4-5\s+\d/.test(r.innerText)) && document.querySelector('.usage tfoot')`)
+	b.until(`/^Cache: \d+% of prompts were read/.test(document.querySelector('#cache h2')?.innerText)`)
 	b.visit("#/conversations")
 	a.User("And tomorrow?")
 	a.must(a.Say(t.Context(), "From seven."))
 	stripAt(t, a.ID, 2)
 	b.until(`[...document.querySelectorAll('.conversations .row')].find((r) => r.innerText.includes('Is the bridge open?'))?.innerText.includes('4 messages')`)
+	b.visit("#/conversation/" + a.ID)
+	b.until(`/^cache \d+%/.test(document.querySelector('#cache')?.innerText)`)
 }
 
 func TestKeysMoveOverMessagesAndCalls(t *testing.T) {

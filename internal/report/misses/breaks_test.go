@@ -1,6 +1,7 @@
 package misses
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -235,6 +236,13 @@ func breaksOnPurpose() []breakOf {
 	}
 }
 
+// noContents is a store that has lost its contents.
+type noContents struct{ timeline.Store }
+
+func (noContents) Content(context.Context, string, timeline.Hash) ([]byte, error) {
+	return nil, timeline.ErrDamaged
+}
+
 // Every break of the cache has its name. The calls before it have none.
 func TestBreaksMadeOnPurposeAreNamed(t *testing.T) {
 	p := &provider{now: time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)}
@@ -321,6 +329,10 @@ func TestBreaksMadeOnPurposeAreNamed(t *testing.T) {
 	r, err := reader.Read(t.Context(), timeline.Local, Options{})
 	if err != nil || len(r.Largest) != 10 || r.Unreported != 0 || r.Cost <= 0 {
 		t.Errorf("%+v, %v", r, err)
+	}
+	broken, err := Read(t.Context(), noContents{store}, timeline.Local, Options{})
+	if err != nil || broken.Reasons[0] != r.Reasons[0] || broken.Unread == 0 || broken.Reasons[1].Calls >= r.Reasons[1].Calls {
+		t.Errorf("without bodies %+v, %v", broken, err)
 	}
 	misses, unread := 0, 0
 	for _, s := range r.Reasons {

@@ -20,7 +20,8 @@ type bodies struct {
 	lifetime, longest time.Duration
 }
 
-// load reads the bodies of a call. Those of a call that cannot be read are empty.
+// load reads the bodies of a call. Those of a call that cannot be read, because its branch was
+// deleted or it is damaged, are empty.
 func (l *line) load(s *stored) (*bodies, error) {
 	if s.read {
 		return &s.bodies, nil
@@ -30,11 +31,12 @@ func (l *line) load(s *stored) (*bodies, error) {
 	switch {
 	case l.ctx.Err() != nil:
 		return nil, l.ctx.Err()
-	case errors.Is(err, timeline.ErrNoConversation), errors.Is(err, timeline.ErrNoPlace):
-		s.read = true // its branch was deleted
-		return &s.bodies, nil
-	case err != nil && read == nil:
+	case errors.Is(err, timeline.ErrNoConversation):
 		return nil, err
+	case err != nil && read == nil:
+		s.read = true
+		s.bodies.lifetime, s.bodies.longest = lifetimes(l.models.Lookup(s.Model), nil, s)
+		return &s.bodies, nil
 	case err != nil, s.Plan == "" && s.Came != s.Tokens:
 		data = nil // its plan is gone, or it was fitted without one
 	}
@@ -62,8 +64,11 @@ func (l *line) load(s *stored) (*bodies, error) {
 
 // lifetimes returns how long the provider keeps its cache of a call at least and at most.
 func lifetimes(m token.Model, b *wire.Body, s *stored) (shortest, longest time.Duration) {
-	if longest = view.Lifetime(m, b); longest == 0 {
+	if len(m.Cache.TTL) == 0 {
 		return 0, 0
+	}
+	if longest = time.Duration(m.Cache.TTL[0]) * time.Second; b != nil {
+		longest = view.Lifetime(m, b)
 	}
 	if s.Usage.Hour > 0 { // written for the longer lifetime
 		longest = max(longest, time.Duration(slices.Max(m.Cache.TTL))*time.Second)
@@ -76,12 +81,13 @@ func lifetimes(m token.Model, b *wire.Body, s *stored) (shortest, longest time.D
 }
 
 // facts returns what is known of call i, and the call before with which it is compared: that of
-// the same model which it shares most with, unless the latest of another model shares more. It
-// returns nil if there is none, or if they cannot be read.
+// the same model which it shares most with, unless the latest of another model shares more. Where
+// bodies cannot be read, the times and the usage of the latest call are all that is known. It
+// returns nil if there is nothing to compare it with.
 func (l *line) facts(i int, same []int, other int) (*Facts, int, error) {
 	now := l.all[i]
 	b, err := l.load(now)
-	if err != nil || b.came == nil {
+	if err != nil {
 		return nil, 0, err
 	}
 	var best *Difference
@@ -94,7 +100,7 @@ func (l *line) facts(i int, same []int, other int) (*Facts, int, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		if a.came == nil {
+		if a.came == nil || b.came == nil {
 			continue
 		}
 		d := difference(a, b)
@@ -112,7 +118,10 @@ func (l *line) facts(i int, same []int, other int) (*Facts, int, error) {
 		}
 	}
 	if best == nil {
-		return nil, 0, nil
+		best, at = &Difference{}, other
+		if len(same) > 0 {
+			at = same[0]
+		}
 	}
 	before := l.all[at]
 	if c := best.Change; c != nil && c.Where != Messages && now.Thread == thread.Branched {
@@ -123,9 +132,12 @@ func (l *line) facts(i int, same []int, other int) (*Facts, int, error) {
 		Kept: before.Usage.CacheRead + before.Usage.CacheWrite + before.Usage.Hour, Change: best.Change,
 		Pause: now.Began.Sub(before.Began), Cache: l.models.Lookup(now.Model).Cache,
 		Lifetime: before.bodies.lifetime, Longest: before.bodies.longest}
-	counted := b.came.Tokens()
-	if b.sent != nil {
+	counted := 0
+	switch {
+	case b.sent != nil:
 		counted = b.sent.Tokens()
+	case b.came != nil:
+		counted = b.came.Tokens()
 	}
 	scaled := func(n int) int { return int(float64(n) * float64(f.Prompt) / float64(max(1, counted))) }
 	f.Shared, f.Again = scaled(best.Shared), scaled(best.Again)
@@ -139,6 +151,10 @@ func (l *line) facts(i int, same []int, other int) (*Facts, int, error) {
 	if best.Rewritten != nil && f.Read < scaled(best.RewrittenAt)+least(&f.Cache, f.Could()) {
 		f.Change = best.Rewritten
 		return f, at, nil
+	}
+	unknown := before.bodies.sent == nil || now.bodies.sent == nil
+	if unknown && f.Change == nil && before.Plan != now.Plan { // the client changed nothing
+		f.Change = &Break{Where: Messages}
 	}
 	if f.Change != nil && l.cut(before, now, best) {
 		f.Cut, f.Plan = true, now.Plan
