@@ -63,7 +63,7 @@ func runCommand() *cobra.Command {
 a free port, for as long as the program runs. Its base-URL variables are set
 (OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, ANTHROPIC_API_BASE,
 GOOGLE_GEMINI_BASE_URL, OLLAMA_HOST, those that Goose, Copilot CLI and grok read, and
-with AWS_BEARER_TOKEN_BEDROCK those of Amazon Bedrock); Codex, which reads none of them, gets -c openai_base_url=… in front of its arguments. If
+with AWS_BEARER_TOKEN_BEDROCK that of Claude on Bedrock); Codex, which reads none of them, gets -c openai_base_url=… in front of its arguments. If
 base URLs are set already, the proxy forwards the calls to them.
 
 The program has this terminal, its signals and its files as if it ran alone, and Oriel

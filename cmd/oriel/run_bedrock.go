@@ -47,14 +47,12 @@ func bedrockUpstream(name string, env environment) string {
 	return base
 }
 
-// bedrockEnvironment returns the variables with which calls of Bedrock come to the proxy at base,
-// if it has an upstream for them.
+// bedrockEnvironment returns the variable with which calls of Bedrock come to the proxy at base, if
+// it has an upstream for them. AWS's SDKs are left alone: that for Python sends a key over HTTPS
+// only, and that for JavaScript speaks HTTP/2 without TLS.
 func bedrockEnvironment(env environment, base, upstream string) (changed []string) {
 	if upstream == "" || !unsignedBedrock(env) {
 		return nil
 	}
-	for _, name := range bedrockVariables {
-		changed = append(changed, name+"="+base)
-	}
-	return changed
+	return []string{bedrockVariables[0] + "=" + base}
 }

@@ -121,7 +121,7 @@ func TestProgramsOnBedrock(t *testing.T) {
 	} {
 		var want []string
 		if c.upstream != "" {
-			want = []string{"ANTHROPIC_BEDROCK_BASE_URL=" + base, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME=" + base}
+			want = []string{"ANTHROPIC_BEDROCK_BASE_URL=" + base}
 		}
 		got := bedrockUpstream(c.program, c.env)
 		if changed := bedrockEnvironment(c.env, base, got); got != c.upstream || !slices.Equal(changed, want) {

@@ -14,6 +14,7 @@ func readReply(r *protocol.Reply, root rawjson.Value) error {
 	r.Message = message.Raw()
 	r.Stop = root.Get("stopReason").Str()
 	readUsage(&r.Usage, root.Get("usage"))
+	r.Usage.SetService(root.Get("serviceTier").Get("type"))
 	readTrace(r, root.Get("trace"))
 	r.Complete = true
 	return nil

@@ -58,6 +58,7 @@ func (s *stream) Read(r *protocol.Stream, name []byte, event rawjson.Value) {
 		r.Ended = true
 	case "metadata":
 		readUsage(&r.Reply.Usage, event.Get("usage"))
+		r.Reply.Usage.SetService(event.Get("serviceTier").Get("type"))
 		readTrace(&r.Reply, event.Get("trace"))
 	case "contentBlockStop":
 	default:
