@@ -24,6 +24,8 @@ func TestServeNamesTheProfiles(t *testing.T) {
 		"\n             --profile thrifty sends less, full more, off everything\n",
 		"\n  console    http://127.0.0.1:8780/oriel/\n",
 		"\nexport ANTHROPIC_BASE_URL=http://127.0.0.1:8780\n",
+		"\nexport OLLAMA_HOST=http://127.0.0.1:8780\n",
+		"\n  Bedrock    none (--upstream-bedrock)\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("without %q:\n%s", want, b.String())

@@ -147,6 +147,8 @@ func (u *upstream) sent() (string, int) {
 
 // talkers makes a talker of each SDK over a client, with the model that it asks.
 var talkers = map[wire.Format]func(url string, client *http.Client) talker{
+	wire.Gemini: newGemini,
+	wire.Ollama: newOllama,
 	wire.Chat: func(url string, client *http.Client) talker {
 		return &chatTalker{openai.NewClient(openaioption.WithBaseURL(url+"/v1"), openaioption.WithAPIKey("sk-key"),
 			openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(client)),
