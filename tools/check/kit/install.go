@@ -105,7 +105,7 @@ func InstallSDKs(name string, packages ...string) (SDKs, error) {
 	if err := InstallPython(filepath.Join(dir, "venv"), packages...); err != nil {
 		return s, err
 	}
-	node := []string{"openai", "@anthropic-ai/sdk", "@google/genai", "ollama"}
+	node := []string{"openai", "@anthropic-ai/sdk", "@google/genai", "ollama", "@aws-sdk/client-bedrock-runtime"}
 	var missing error
 	for _, p := range node {
 		_, err := os.Stat(filepath.Join(s.Node(), "node_modules", filepath.FromSlash(p)))

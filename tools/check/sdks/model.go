@@ -23,6 +23,8 @@ func answer(r *fakemodel.Request) fakemodel.Answer {
 	body, tools := "", false
 	for _, m := range r.Members() {
 		switch m.Name {
+		case "toolConfig":
+			tools = true
 		case "tools":
 			tools = string(m.Raw) != "[]" // Ollama's SDK for Python always sends them
 		case "thinking", "reasoning":

@@ -49,7 +49,8 @@ func Check(args []string) error {
 	only := flags.String("only", "", "run the programs of scripts/sdks with this `name` in the name of their file")
 	programs := kit.Parse(flags, args)
 	if len(programs) == 0 {
-		s, err := kit.InstallSDKs("oriel-check-sdks", "openai[realtime]", "anthropic", "google-genai", "ollama")
+		s, err := kit.InstallSDKs("oriel-check-sdks", "openai[realtime]", "anthropic", "google-genai", "ollama",
+			"boto3")
 		if err != nil {
 			return err
 		}
@@ -57,7 +58,7 @@ func Check(args []string) error {
 		if err != nil {
 			return err
 		}
-		for _, name := range []string{"clients", "clients_google", "clients_ollama"} {
+		for _, name := range []string{"clients", "clients_google", "clients_ollama", "clients_bedrock"} {
 			if strings.Contains(name+".py", *only) {
 				programs = append(programs, s.Python()+" -B "+filepath.Join(clients, name+".py"))
 			}
@@ -188,7 +189,7 @@ func lines(program, base string) ([]line, error) {
 // serve starts oriel and waits until it listens. stop ends it gracefully.
 func serve(oriel, dir, upstream string) (base string, stop func() error, err error) {
 	cmd := exec.Command(oriel, "serve", "--listen", "127.0.0.1:0", "--data", dir, "--upstream-openai", upstream+"/v1",
-		"--upstream-anthropic", upstream, "--upstream-gemini", upstream, "--upstream-ollama", upstream)
+		"--upstream-anthropic", upstream, "--upstream-gemini", upstream, "--upstream-ollama", upstream, "--upstream-bedrock", upstream)
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		return "", nil, err
