@@ -162,7 +162,7 @@ func (m *matrix) print(r *row) {
 	}
 	verdict, whole := "ok", "none"
 	if r.Why != "" {
-		verdict = "ok, " + r.Why
+		verdict = "known: " + r.Why
 	} else if len(r.Problems) > 0 {
 		verdict = "FAILED"
 	}

@@ -20,7 +20,8 @@ again and writes this page; the [recipes](reference/recipes.md) say how to set e
 - **one**: the session is one conversation of Oriel's, and the other session another one.
 - **valid**: no request was one that the vendor refuses.
 - **bounded**: the largest request as the program wrote it and as Oriel sent it, in thousands of tokens of four bytes;
-  in brackets how many cuts that took.
+  in brackets how many cuts that took. The budget was 8k for frameworks and packages, more for agents with long
+  instructions. Ollama's own window, 4,096 tokens, is less than that.
 - **prefix**: the beginning of a request changed only by these cuts, or because the program changed it.
 - **recalled**: the question for the fact was sent with the fact.
 - **replies**: the program got the bytes of the model.
@@ -82,9 +83,17 @@ func (r *row) line() string {
 	if r.Summaries > 0 {
 		summary = fmt.Sprintf("%d/%d", r.Whole, r.Summaries)
 	}
+	came := thousands(r.Came)
+	if strings.Contains(r.API, "WebSocket") { // where a program sends only what is new
+		came = ""
+	}
+	bounded := fmt.Sprintf("%s→%s (%d)", came, thousands(r.Sent), r.Cuts)
+	if wrong("with a budget of") {
+		bounded = "**no**: " + bounded
+	}
 	cells := []string{r.Title, r.Version, r.API, "`" + r.Set + "`", fmt.Sprint(r.Calls),
 		yes(r.Sessions == 1 && !wrong("another session")), yes(!wrong("refused: ")),
-		fmt.Sprintf("%s→%s (%d)", thousands(r.Came), thousands(r.Sent), r.Cuts), yes(r.Breaks <= r.Cuts+r.Own),
+		bounded, yes(r.Breaks <= r.Cuts+r.Own),
 		recalled, yes(r.Same == r.Replies), summary, r.Usage, r.Date}
 	return "|" + strings.Join(cells, "|") + "|\n"
 }

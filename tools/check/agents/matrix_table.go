@@ -41,7 +41,9 @@ var others = []program{
 	cli("kilo", "Kilo CLI", "Messages", "baseURL", kilo, "kilo", 32_000, driveKilo),
 	cli("pi", "Pi", "Messages", "models.json", pi, "pi", 16_000, drivePi("anthropic/claude-sonnet-4-5")),
 	cli("pi-responses", "Pi", "Responses", "models.json", pi, "pi", 16_000, drivePi("openai/gpt-5")),
-	cli("gemini", "Gemini CLI", "Gemini", "GOOGLE_GEMINI_BASE_URL", gemini, "gemini", 32_000, driveGemini),
+	cli("gemini", "Gemini CLI", "Gemini", "GOOGLE_GEMINI_BASE_URL", gemini, "gemini", 32_000, driveGemini).
+		explained("asks for the fact, which is not",
+			"it rewrites all results when it resumes a session, and what a request rewrites is searched from the next one on"),
 	apart(cli("grok", "grok-cli (@vibe-kit)", "Chat", "GROK_BASE_URL", "@vibe-kit/grok-cli@0.0.34", "grok",
 		16_000, driveGrok)),
 	apart(cli("mini-swe-agent", "mini-swe-agent", "Chat", "OPENAI_API_BASE", "mini-swe-agent==2.4.6 mcp", "mini",
@@ -92,7 +94,9 @@ var others = []program{
 	framework("autogen", "AutoGen", "Chat", "base_url", autogen, "autogen_.py"),
 	framework("autogen-ollama", "AutoGen", "Ollama", "host", autogen, "autogen_.py ollama"),
 	framework("ag2", "AG2", "Chat", "base_url", "ag2[openai]==1.2.1", "ag2_.py"),
-	framework("smolagents", "smolagents", "Chat", "api_base", "smolagents[openai,litellm]==1.26.0", "smolagents_.py"),
+	framework("smolagents", "smolagents", "Chat", "api_base", "smolagents[openai,litellm]==1.26.0", "smolagents_.py").
+		explained("asks for the fact, which is not",
+			"the search is not sure enough among so many lines that resemble the words of its calls"),
 	framework("dspy", "DSPy, History", "Chat", "api_base", "dspy==3.4.1", "dspy_.py").talks(),
 	framework("adk", "Google ADK", "Gemini", "base_url", "google-adk==2.13.0", "adk_.py"),
 	framework("adk-js", "Google ADK, JS", "Gemini", "GOOGLE_GEMINI_BASE_URL", "@google/adk@2.0.0", "adk.mjs"),
@@ -105,7 +109,9 @@ var others = []program{
 	framework("ai-sdk-messages", "Vercel AI SDK", "Messages", "baseURL", aiSDK, "ai_sdk.mjs messages"),
 	framework("ai-sdk-gemini", "Vercel AI SDK", "Gemini", "baseURL", aiSDK, "ai_sdk.mjs gemini"),
 	framework("mastra", "Mastra", "Chat", "baseURL", mastra, "mastra.mjs chat"),
-	framework("mastra-messages", "Mastra", "Messages", "baseURL", mastra, "mastra.mjs messages"),
+	framework("mastra-messages", "Mastra", "Messages", "baseURL", mastra, "mastra.mjs messages").
+		explained("one session is 2|with a budget of",
+			"it sends the turns of a session that it loads again in two messages, which are taken for a new session"),
 	framework("litellm", "LiteLLM", "Chat", "api_base", liteLLM, "litellm_.py"),
 	framework("litellm-messages", "LiteLLM", "Messages", "api_base", liteLLM, "litellm_.py messages"),
 	framework("litellm-gemini", "LiteLLM", "Gemini", "api_base", liteLLM, "litellm_.py gemini"),
@@ -130,10 +136,10 @@ var others = []program{
 var unavailable = [][2]string{
 	{"Amp", "needs an account"},
 	{"Crush", "its npm package fetches a binary from github.com"},
-	{"Cursor, Windsurf, Zed", "windows, without a command line that takes a base URL"},
+	{"Cursor, Windsurf, Zed", "editors, which need a window or an account"},
 	{"Droid", "needs an account"},
 	{"GitHub Copilot without a key of one's own", "needs an account"},
-	{"Kiro, Amazon Q", "signed calls and an account"},
+	{"Kiro, Amazon Q", "need an account"},
 }
 
 // cli returns an agent with a command line, which resumes its session for the question.

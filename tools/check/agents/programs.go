@@ -36,7 +36,7 @@ type program struct {
 	// apart reports that each of its sessions is a process's own, so that none is resumed; then
 	// asked is 0.
 	apart bool
-	// known is a part of each problem that is explained, and why it is so.
+	// known are parts of problems that are explained, with bars between them, and why it is so.
 	known, why string
 	// sockets reports that it asks for a WebSocket, overSocket that the provider has one.
 	sockets, overSocket bool

@@ -122,3 +122,9 @@ func (p program) talks() program {
 	p.chat = true
 	return p
 }
+
+// explained returns the program with a reason for problems that have known in them.
+func (p program) explained(known, why string) program {
+	p.known, p.why = known, why
+	return p
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/oriel-context/oriel/internal/test/strict"
@@ -157,10 +158,12 @@ func (s *seat) judgeUsage() error {
 	return nil
 }
 
-// explained reports whether there are problems, and all of them are the known ones of the program.
+// explained reports whether there are problems, and all of them are known ones of the program.
 func (s *seat) explained() bool {
+	known := strings.Split(s.program.known, "|")
 	for _, problem := range s.problems {
-		if s.program.known == "" || !strings.Contains(problem, s.program.known) {
+		if s.program.known == "" ||
+			!slices.ContainsFunc(known, func(words string) bool { return strings.Contains(problem, words) }) {
 			return false
 		}
 	}

@@ -247,6 +247,19 @@ func TestJudgeOfPrefixesAndReplies(t *testing.T) {
 	}
 }
 
+func TestProblemsAreExplainedTogether(t *testing.T) {
+	s := &seat{program: &program{known: "is 2|a budget"}, problems: []string{"one is 2", "over a budget of 1"}}
+	if !s.explained() {
+		t.Error("known problems are not explained")
+	}
+	if s.problems = append(s.problems, "refused: all"); s.explained() {
+		t.Error("an unknown problem is explained")
+	}
+	if s.program.known = ""; s.explained() {
+		t.Error("without known problems, something is explained")
+	}
+}
+
 func TestThePageSaysWhatWasSeen(t *testing.T) {
 	text := string(page(map[string]row{
 		"claude": {Name: "claude", Title: "Claude Code", Version: "2", API: "Messages", Set: "X", Calls: 3, Sessions: 1,
