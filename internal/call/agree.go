@@ -50,7 +50,7 @@ func (c *Call) agree(ctx context.Context, d view.Decision) view.Agreement {
 			if d.Recalled && slices.ContainsFunc(others, func(r timeline.Record) bool { return r.Key == quiet }) {
 				return view.Quiet
 			}
-			if err = c.takeOthers(ctx, others); err == nil {
+			if err = c.adoptOthers(ctx, others); err == nil {
 				continue
 			}
 		} else if !errors.Is(err, timeline.ErrNoConversation) {
@@ -82,8 +82,8 @@ func (c *Call) quietKey() string {
 	return "quiet-" + timeline.HashOf(append(path[:], c.thread.Audience...)).String()
 }
 
-// takeOthers adds the plans of other processes to the index that apply to this request.
-func (c *Call) takeOthers(ctx context.Context, others []timeline.Record) error {
+// adoptOthers adds the plans of other processes to the index that apply to this request.
+func (c *Call) adoptOthers(ctx context.Context, others []timeline.Record) error {
 	th := c.thread
 	notes := timeline.Notes{Store: c.engine.o.Store, Tenant: c.request.Tenant, Conversation: th.Conversation}
 	known := c.engine.index.KnownPlans(th)

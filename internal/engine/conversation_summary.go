@@ -25,7 +25,7 @@ func (e *Engine) summarise(conversation string, job *summaryJob) {
 	condensing.Follow("items\x00"+e.config.Tenant+"\x00"+conversation, in, func(out condense.Output, err error) {
 		c, failed := e.Conversation(context.Background(), conversation)
 		if failed == nil {
-			_, failed = c.takeSummary(context.Background(), job, out, err)
+			_, failed = c.applySummary(context.Background(), job, out, err)
 		}
 		if failed != nil && !errors.Is(failed, fault.ErrClosed) {
 			e.config.Log.Warn("a summary could not be stored; the digest stays", "conversation", conversation, "error",
@@ -47,7 +47,7 @@ func (c *Conversation) awaitSummary(ctx context.Context, s *viewInput, job *summ
 	if ctx.Err() != nil {
 		return c.fail("make context", context.Cause(ctx), "")
 	}
-	now, failed := c.takeSummary(ctx, job, out, err)
+	now, failed := c.applySummary(ctx, job, out, err)
 	if failed != nil {
 		return failed
 	}
@@ -59,10 +59,10 @@ func (c *Conversation) awaitSummary(ctx context.Context, s *viewInput, job *summ
 	return nil
 }
 
-// takeSummary replaces what a model has summarised by its text, and reports the attempt. It
+// applySummary replaces what a model has summarised by its text, and reports the attempt. It
 // returns what views show then, if they show the text at once: nothing else has left
 // meanwhile, and inline.
-func (c *Conversation) takeSummary(ctx context.Context, job *summaryJob, out condense.Output,
+func (c *Conversation) applySummary(ctx context.Context, job *summaryJob, out condense.Output,
 	asked error) (now note, err error) {
 	err = c.run(ctx, "take a summary", func(p *loaded) error {
 		now = note{}

@@ -24,9 +24,6 @@ var (
 	ErrOption = errors.New("nothing can be measured")
 )
 
-// Formats returns the formats that Load reads.
-func Formats() []string { return []string{"locomo", "beam", "generic", "claude-code"} }
-
 // A Set is conversations with questions about them.
 type Set struct {
 	Format        string

@@ -136,7 +136,7 @@ func (v *visitor) queue(b *pgx.Batch, tenant int64, p span, way *[]span) {
 			if err := v.ctx.Err(); err != nil {
 				return err
 			}
-			if err := v.take(p.trunk, rows); err != nil {
+			if err := v.readEntry(p.trunk, rows); err != nil {
 				return err
 			}
 			if v.entry.Place.Depth != next {
@@ -156,8 +156,8 @@ func (v *visitor) queue(b *pgx.Batch, tenant int64, p span, way *[]span) {
 	})
 }
 
-// take reads a row into the entry.
-func (v *visitor) take(trunk int64, rows pgx.Rows) error {
+// readEntry reads a row into the entry.
+func (v *visitor) readEntry(trunk int64, rows pgx.Rows) error {
 	e := &v.entry
 	var micro, how, size int64
 	var data []byte

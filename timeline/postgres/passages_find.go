@@ -90,8 +90,8 @@ func (f *finding) within() string {
 	return "tenant = $1 AND kind = $2 AND trunk = ANY ($3::bigint[])"
 }
 
-// take reads places. A message is found once.
-func (f *finding) take(rows pgx.Rows, found *[]timeline.Place) error {
+// readPlaces reads places. A message is found once.
+func (f *finding) readPlaces(rows pgx.Rows, found *[]timeline.Place) error {
 	var p timeline.Place
 	seen := map[timeline.Place]bool{}
 	_, err := pgx.ForEachRow(rows, []any{&p.Trunk, &p.Depth}, func() error {
@@ -110,7 +110,7 @@ func (f *finding) byVector(b *pgx.Batch, tenant int64, vector string) {
 	b.Queue("SELECT trunk, depth FROM passage WHERE "+f.within()+" ORDER BY vector <=> $4::text::halfvec LIMIT $5",
 		tenant, f.kind, f.trunks, vector, 3*f.q.Messages).Query(func(rows pgx.Rows) error {
 		f.meant = nil
-		return f.take(rows, &f.meant)
+		return f.readPlaces(rows, &f.meant)
 	})
 }
 
@@ -170,7 +170,7 @@ func (f *finding) byWords(b *pgx.Batch, tenant int64, chosen []string, weights [
 		tenant, f.kind, f.trunks, strings.Join(chosen, "|"), chosen, weights, float64(meanWords),
 		3*f.q.Messages).Query(func(rows pgx.Rows) error {
 		f.said = nil
-		return f.take(rows, &f.said)
+		return f.readPlaces(rows, &f.said)
 	})
 }
 

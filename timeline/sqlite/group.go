@@ -153,8 +153,8 @@ func (w *writer) lead(t *task) {
 	}
 }
 
-// take returns the next change in the queue that can join the transaction.
-func (w *writer) take() *task {
+// joining removes and returns the next change in the queue that can join the transaction.
+func (w *writer) joining() *task {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.queue) == 0 || w.queue[0].alone != nil {
@@ -183,11 +183,11 @@ func (w *writer) transaction(t *task) []*task {
 		if len(group) == maxGroup {
 			break
 		}
-		next := w.take()
+		next := w.joining()
 		for next == nil && len(group) < expected && time.Since(start) < patience {
 			// Callers of the last groups are about to come back.
 			runtime.Gosched()
-			next = w.take()
+			next = w.joining()
 		}
 		if next == nil {
 			break

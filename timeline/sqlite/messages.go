@@ -131,7 +131,7 @@ func (v *visitor) part(p span) (err error) {
 		if err := v.ctx.Err(); err != nil {
 			return err
 		}
-		if err := v.take(p.trunk, messages); err != nil {
+		if err := v.readEntry(p.trunk, messages); err != nil {
 			return err
 		}
 		v.variants = v.variants[:0]
@@ -161,8 +161,8 @@ func (v *visitor) part(p span) (err error) {
 	return nil
 }
 
-// take reads a row into the entry.
-func (v *visitor) take(trunk int64, r *rows) error {
+// readEntry reads a row into the entry.
+func (v *visitor) readEntry(trunk int64, r *rows) error {
 	e := &v.entry
 	e.Place = timeline.Place{Trunk: trunk, Depth: r.integer(0)}
 	e.Identity = r.hash(1)

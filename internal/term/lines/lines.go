@@ -128,7 +128,7 @@ func (w *Writer) run() {
 	defer close(w.ended)
 	for range w.wake {
 		for {
-			batch, missing, last := w.take()
+			batch, missing, last := w.dequeue()
 			w.writeAll(batch)
 			if missing > 0 {
 				w.report(missing)
@@ -143,8 +143,8 @@ func (w *Writer) run() {
 	}
 }
 
-// take returns the queued lines, and how many are missing after them.
-func (w *Writer) take() (batch [][]byte, missing int64, last bool) {
+// dequeue returns the queued lines, and how many are missing after them.
+func (w *Writer) dequeue() (batch [][]byte, missing int64, last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	batch, w.queue, w.size, w.batch = w.queue, nil, 0, len(w.queue)
