@@ -4,7 +4,8 @@
 //
 //	./scripts/check cache [-v] PATH…
 //
-// Recordings have no system prompt and no tools: a text of the missing size stands for them. The
+// Recordings have no system prompt and no tools: a text of the missing size stands for them. Results
+// that the agent cleared are cleared where the recording says so. The
 // check fails if less than 98% of the unread tokens have a reason other than "provider".
 package cache
 
@@ -99,11 +100,15 @@ func replay(ctx context.Context, f *importer.File) (*misses.CacheReport, error) 
 		return nil, err
 	}
 	defer engine.Close()
+	cleared, err := clearings(f.Path)
+	if err != nil {
+		return nil, err
+	}
 	err = recording.Read(ctx, f, recording.Options{Open: func(s *recording.Session) (recording.Sink, error) {
 		if s.Format != wire.Anthropic {
 			return nil, nil
 		}
-		return &sink{provider: p, client: &http.Client{Transport: engine.Transport(p)}, name: s.Name}, nil
+		return &sink{provider: p, client: &http.Client{Transport: engine.Transport(p)}, name: s.Name, cleared: cleared}, nil
 	}})
 	if err != nil {
 		return nil, err
@@ -143,7 +148,9 @@ type sink struct {
 	client *http.Client
 	name   string
 	told   [][]byte
-	system string
+	// cleared are the clearings that are still to come.
+	cleared []clearing
+	system  string
 }
 
 func (s *sink) Says(raw []byte) error {
@@ -167,6 +174,11 @@ func (s *sink) Ends() error { return nil }
 func (s *sink) Calls(c recording.Call, reply [][]byte) error {
 	if !c.Reported || c.Usage.Prompt() == 0 || len(s.told) == 0 || len(reply) == 0 {
 		return nil
+	}
+	for ; len(s.cleared) > 0 && s.cleared[0].at.Before(c.At); s.cleared = s.cleared[1:] {
+		for i := range s.told {
+			s.told[i] = without(s.told[i], s.cleared[0].ids)
+		}
 	}
 	var said struct{ Content json.RawMessage }
 	if err := json.Unmarshal(reply[0], &said); err != nil {
