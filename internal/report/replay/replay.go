@@ -79,7 +79,7 @@ func Names(profiles []window.Profile) []string {
 		names = append(names, p.Name)
 	}
 	for _, n := range window.Profiles() {
-		if n != off {
+		if p, err := window.LookupProfile(n); err == nil && !p.Off {
 			names = append(names, n)
 		}
 	}
