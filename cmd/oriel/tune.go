@@ -154,7 +154,7 @@ func drawTuning(t *replay.Tuning, name, wrote string, sc term.Screen) []byte {
 	}
 	recall := "on"
 	if t.NoRecall {
-		recall = "off: it gave nothing back and cost more than a percent"
+		recall = "off: it gave nothing back that was needed again, and cost more than 2%"
 	}
 	fmt.Fprintf(&b, "\n%s\n", s.Bold(fmt.Sprintf("A budget of %s tokens, cut down to %.0f%% of it", term.Thousands(t.Budget),
 		100*t.Low)))

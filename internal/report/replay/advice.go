@@ -23,7 +23,7 @@ const leastSaved = .03
 
 // mostMissing is the largest part of what replies needed that may be missing: an agent that
 // does not notice a gap cannot fetch what is in it.
-const mostMissing = .15
+const mostMissing = .2
 
 // Net returns the cost of an outcome with what its gaps would cost: each thing that was
 // needed again and was neither in the window nor given back takes one more call.
@@ -72,6 +72,11 @@ func Advise(outcomes []*Outcome, money func(float64) string) Advice {
 	case cheapest == whole || 1-cheapest.Cost/whole.Cost < leastSaved && cheapest.Cuts == 0:
 		a.Reason = fmt.Sprintf("No profile would have cut anything worth cutting: the largest prompt had %s tokens.",
 			term.Thousands(whole.Longest))
+	case whole.Cost-cheapest.Net() >= leastSaved*whole.Cost:
+		a.Reason = fmt.Sprintf(
+			"%s would have cost %s less, but %s of %s that replies needed again had left the window: too many for an agent that may not notice.",
+			cheapest.Policy, percent(1-cheapest.Cost/whole.Cost), term.Thousands(cheapest.Missing-cheapest.Back),
+			term.Things(cheapest.Needed, "thing"))
 	case cheapest.Missing > cheapest.Back:
 		a.Reason = fmt.Sprintf(
 			"%s would have cost %s less, but %s of %s that replies needed again had left the window: fetching them again costs as much.",

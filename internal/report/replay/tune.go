@@ -42,6 +42,9 @@ var (
 const (
 	defaultLow = .5
 	tuned      = "ladder" // the policy of tuned profiles
+	// worthRecall is the part of the cost from which on recall that gives nothing back is
+	// switched off. It also answers questions of people, which is not measured.
+	worthRecall = .02
 )
 
 // Tune chooses budget, low mark and recall on half of the sessions, by their cost and what
@@ -71,25 +74,27 @@ func Tune(ctx context.Context, paths []string, o Options) (*Tuning, error) {
 	for _, low := range lowMarks {
 		next.Policies = append(next.Policies, Policy{Name: tuned, Window: t.Budget, Low: low})
 	}
+	tries := len(next.Policies) - 2
 	if !o.NoRecall {
-		next.Policies = append(next.Policies, Policy{Name: tuned, Window: t.Budget, Low: defaultLow, NoRecall: true})
+		for _, p := range next.Policies[2:] {
+			p.NoRecall = true
+			next.Policies = append(next.Policies, p)
+		}
 	}
 	second, err := next.halves(ctx, paths)
 	if err != nil {
 		return nil, err
 	}
 	t.Choice = append(t.Choice, second.a[4:]...)
-	last := len(second.a)
-	if !o.NoRecall {
-		last--
-	}
-	at := max(3, bestOf(second.a[:last], 3))
+	at := max(3, bestOf(second.a[:3+tries], 3))
 	t.Low = next.Policies[at-1].Low
-	judged := second.b[at]
-	if !o.NoRecall {
-		with, without := second.a[3], second.a[last]
-		t.NoRecall = with.Back == 0 && with.Cost-without.Cost > .01*with.Cost
+	if without := at + tries; !o.NoRecall {
+		with := second.a[at]
+		if t.NoRecall = with.Back == 0 && with.Cost-second.a[without].Cost > worthRecall*with.Cost; t.NoRecall {
+			at = without
+		}
 	}
+	judged := second.b[at]
 	t.Judge = []*Outcome{second.b[0], second.b[1], second.b[2], judged}
 	chosen := second.a[at]
 	t.Reason = fmt.Sprintf("Of %d budgets and %d low marks it costs least on the sessions it was chosen on: %s of what they cost as they came, with a call for each of %s that replies needed again and that had left (of %s).",

@@ -105,6 +105,8 @@ func TestAdviceWeighsWhatWasNeededAgain(t *testing.T) {
 			outcome("thrifty", 60, 20, 50)}, "balanced", "thrifty costs less, but lacks 20 of them"},
 		{"gaps cost more than it saves", []*replay.Outcome{whole, outcome("balanced", 95, 7, 50)}, replay.Append,
 			"fetching them again costs as much"},
+		{"all lack too much", []*replay.Outcome{whole, outcome("thrifty", 60, 20, 50)}, replay.Append,
+			"20 of 50 things that replies needed again had left the window: too many"},
 		{"nothing to cut", []*replay.Outcome{whole, outcome("balanced", 100, 0, 50)}, replay.Append,
 			"the largest prompt had 90,000 tokens"},
 		{"no calls", []*replay.Outcome{{Policy: replay.Append}, {Policy: "balanced"}}, replay.Append, "no calls"},
