@@ -234,7 +234,8 @@ if neither names one.`,
 		return fmt.Errorf("%w: see %s --help", plainFlagError(cmd, err), cmd.CommandPath())
 	})
 	root.AddCommand(countCommand(), embedCommand(), fitCommand(), modelsCommand(),
-		importCommand(), replayCommand(), tuneCommand(), conversationsCommand(), showCommand(), exportCommand(), pinCommand(), unpinCommand(),
+		importCommand(), replayCommand(), tuneCommand(), conversationsCommand(), showCommand(),
+		exportCommand(), pinCommand(), unpinCommand(),
 		privateCommand(), undoCommand(),
 		releaseCommand(), deleteCommand(), pruneCommand(), backupCommand(), copyCommand(), verifyCommand(),
 		statsCommand(), usageCommand(), contextCommand(), statuslineCommand(), topCommand(),

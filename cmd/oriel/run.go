@@ -381,7 +381,8 @@ func startServer(ctx context.Context, server *proxy.Server, l *launch) (*servedP
 			return nil, fmt.Errorf("no port is free on this machine: %w", err)
 		}
 		port := fmt.Sprint(next.Addr().(*net.TCPAddr).Port)
-		if slices.ContainsFunc([]string{l.openAI, l.anthropic, l.gemini, l.ollama, l.chatGPT, l.bedrock}, func(base string) bool {
+		bases := []string{l.openAI, l.anthropic, l.gemini, l.ollama, l.chatGPT, l.bedrock}
+		if slices.ContainsFunc(bases, func(base string) bool {
 			return port == portOf(base)
 		}) {
 			defer next.Close() // keep it occupied until another port is found

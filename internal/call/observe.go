@@ -58,7 +58,8 @@ func (o *observed) len() (n int) {
 }
 
 func newObserver() *observer {
-	return &observer{index: thread.NewIndex(memory.New(), thread.Options{}), known: map[[2]string]map[string]*observed{}}
+	return &observer{index: thread.NewIndex(memory.New(), thread.Options{}),
+		known: map[[2]string]map[string]*observed{}}
 }
 
 // before returns the last prompt of the conversation of a call, and whether its provider has

@@ -12,7 +12,8 @@ import (
 
 // tokenFor returns a token of a tenant that was created at noon.
 func tokenFor(tenant, secret string) timeline.AccessToken {
-	return timeline.AccessToken{Hash: timeline.HashToken(secret), Tenant: tenant, Role: timeline.RoleCall, Created: noon}
+	return timeline.AccessToken{Hash: timeline.HashToken(secret), Tenant: tenant,
+		Role: timeline.RoleCall, Created: noon}
 }
 
 func (f *fixture) addToken(t timeline.AccessToken) {

@@ -108,7 +108,8 @@ func replay(ctx context.Context, f *importer.File) (*misses.CacheReport, error) 
 		if s.Format != wire.Anthropic {
 			return nil, nil
 		}
-		return &sink{provider: p, client: &http.Client{Transport: engine.Transport(p)}, name: s.Name, cleared: cleared}, nil
+		return &sink{provider: p, client: &http.Client{Transport: engine.Transport(p)},
+			name: s.Name, cleared: cleared}, nil
 	}})
 	if err != nil {
 		return nil, err
