@@ -2,8 +2,7 @@ package replay
 
 import (
 	"fmt"
-
-	"github.com/oriel-context/oriel/internal/term"
+	"strconv"
 )
 
 // Advice is what a replay recommends.
@@ -57,11 +56,11 @@ func Advise(outcomes []*Outcome, money func(float64) string) Advice {
 			percent(1-best.Cost/whole.Cost))
 		if gaps := best.Missing - best.Back; gaps > 0 {
 			a.Reason += fmt.Sprintf(" %s of %s that replies needed again had left the window: at a call each, %s (%s) is left.",
-				term.Thousands(gaps), term.Things(best.Needed, "thing"), money(a.Saved), percent(a.Saves))
+				thousands(gaps), things(best.Needed, "thing"), money(a.Saved), percent(a.Saves))
 		}
 		if cheapest != best {
 			a.Reason += fmt.Sprintf(" %s costs less, but lacks %s of them.", cheapest.Policy,
-				term.Thousands(cheapest.Missing-cheapest.Back))
+				thousands(cheapest.Missing-cheapest.Back))
 		}
 		return a
 	}
@@ -71,17 +70,17 @@ func Advise(outcomes []*Outcome, money func(float64) string) Advice {
 		a.Reason = "There are no calls to judge by."
 	case cheapest == whole || 1-cheapest.Cost/whole.Cost < leastSaved && cheapest.Cuts == 0:
 		a.Reason = fmt.Sprintf("No profile would have cut anything worth cutting: the largest prompt had %s tokens.",
-			term.Thousands(whole.Longest))
+			thousands(whole.Longest))
 	case whole.Cost-cheapest.Net() >= leastSaved*whole.Cost:
 		a.Reason = fmt.Sprintf(
 			"%s would have cost %s less, but %s of %s that replies needed again had left the window: too many for an agent that may not notice.",
-			cheapest.Policy, percent(1-cheapest.Cost/whole.Cost), term.Thousands(cheapest.Missing-cheapest.Back),
-			term.Things(cheapest.Needed, "thing"))
+			cheapest.Policy, percent(1-cheapest.Cost/whole.Cost), thousands(cheapest.Missing-cheapest.Back),
+			things(cheapest.Needed, "thing"))
 	case cheapest.Missing > cheapest.Back:
 		a.Reason = fmt.Sprintf(
 			"%s would have cost %s less, but %s of %s that replies needed again had left the window: fetching them again costs as much.",
-			cheapest.Policy, percent(1-cheapest.Cost/whole.Cost), term.Thousands(cheapest.Missing-cheapest.Back),
-			term.Things(cheapest.Needed, "thing"))
+			cheapest.Policy, percent(1-cheapest.Cost/whole.Cost), thousands(cheapest.Missing-cheapest.Back),
+			things(cheapest.Needed, "thing"))
 	default:
 		a.Reason = fmt.Sprintf("The best profile, %s, would have cost %s less: not worth a change.", cheapest.Policy,
 			percent(1-cheapest.Cost/whole.Cost))
@@ -94,4 +93,19 @@ func percent(x float64) string {
 		return fmt.Sprintf("%.1f%%", 100*x)
 	}
 	return fmt.Sprintf("%.0f%%", 100*x)
+}
+
+// thousands writes a number as people read it.
+func thousands(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return thousands(n/1000) + fmt.Sprintf(",%03d", n%1000)
+}
+
+func things(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return thousands(n) + " " + thing
 }

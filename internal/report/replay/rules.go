@@ -21,7 +21,13 @@ type Rules struct {
 }
 
 // units are the prices of a model without any.
-var units = token.Prices{Rates: token.Rates{Input: 1, CacheRead: .1, CacheWrite: 1.25, CacheWrite1h: 2}}
+var units = Units(.1, 1.25)
+
+// Units returns prices in units of one uncached input token, for comparisons that hold for
+// every model with such reads and writes.
+func Units(read, write float64) token.Prices {
+	return token.Prices{Rates: token.Rates{Input: 1, CacheRead: read, CacheWrite: write, CacheWrite1h: 2}}
+}
 
 // defaultLifetime is that of models of which no lifetime is known.
 const defaultLifetime = 5 * time.Minute
@@ -123,15 +129,18 @@ func (p *Prompt) first(n int) int {
 	return int(sum + .5)
 }
 
+// Common returns how many parts a prompt and another begin with. The other may be nil.
+func (p *Prompt) Common(other *Prompt) int {
+	n := 0
+	for other != nil && n < len(p.Parts) && n < len(other.Parts) && p.Parts[n].Sum == other.Parts[n].Sum {
+		n++
+	}
+	return n
+}
+
 // Shared returns the tokens with which a prompt and another begin, and whether the other has
 // nothing beyond them. The other may be nil.
 func (p *Prompt) Shared(other *Prompt) (tokens int, whole bool) {
-	if other == nil {
-		return 0, false
-	}
-	n := 0
-	for n < len(p.Parts) && n < len(other.Parts) && p.Parts[n].Sum == other.Parts[n].Sum {
-		n++
-	}
-	return p.first(n), n == len(other.Parts)
+	n := p.Common(other)
+	return p.first(n), other != nil && n == len(other.Parts)
 }

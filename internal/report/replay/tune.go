@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/oriel-context/oriel/internal/term"
 )
 
 // ErrFew: there are too few sessions to judge a profile by some that it has not seen.
@@ -64,7 +62,7 @@ func Tune(ctx context.Context, paths []string, o Options) (*Tuning, error) {
 	if best < 0 {
 		t.Off = true
 		t.Judge = first.b[:3]
-		t.Reason = Advise(first.a, term.Money).Reason
+		t.Reason = Advise(first.a, func(x float64) string { return fmt.Sprintf("$%.2f", x) }).Reason
 		return t, nil
 	}
 	t.Budget = o.Policies[best-1].Window
@@ -99,7 +97,7 @@ func Tune(ctx context.Context, paths []string, o Options) (*Tuning, error) {
 	chosen := second.a[at]
 	t.Reason = fmt.Sprintf("Of %d budgets and %d low marks it costs least on the sessions it was chosen on: %s of what they cost as they came, with a call for each of %s that replies needed again and that had left (of %s).",
 		len(budgets), len(lowMarks)+1, percent(chosen.Net()/max(1e-12, second.a[0].Cost)),
-		term.Things(chosen.Missing-chosen.Back, "thing"), term.Thousands(chosen.Needed))
+		things(chosen.Missing-chosen.Back, "thing"), thousands(chosen.Needed))
 	return t, nil
 }
 
@@ -139,7 +137,7 @@ func (o Options) halves(ctx context.Context, paths []string) (*halves, error) {
 	})
 	if len(list) < 2 {
 		return nil, fmt.Errorf("%w: %s with more than a call, and a profile is chosen on one half and judged on the other",
-			ErrFew, term.Things(len(list), "session"))
+			ErrFew, things(len(list), "session"))
 	}
 	slices.SortStableFunc(list, func(a, b *Session) int {
 		return cmp.Or(cmp.Compare(b.Outcomes[0].Cost, a.Outcomes[0].Cost), cmp.Compare(a.Name, b.Name))

@@ -1,10 +1,10 @@
 package view
 
 import (
-	"bytes"
-	"strings"
 	"time"
 
+	"github.com/oriel-context/oriel/chat"
+	core "github.com/oriel-context/oriel/internal/report/replay"
 	"github.com/oriel-context/oriel/token"
 	"github.com/oriel-context/oriel/wire"
 )
@@ -17,25 +17,16 @@ const (
 	lifetime   = 5 * time.Minute
 )
 
-// leastCached returns the shortest prefix that is cached.
-func leastCached(model string) int {
-	for _, name := range []string{"haiku-4-5", "opus-4-5", "opus-4-6"} {
-		if strings.Contains(model, name) {
-			return 4096
-		}
-	}
-	return 1024
+// rulesOf returns the rules of a model's cache, with the prices above.
+func rulesOf(model string) core.Rules {
+	r := core.RulesOf(token.Builtin().Lookup(model), false)
+	r.Prices = core.Units(readPrice, writePrice)
+	return r
 }
 
 // prompt is a call as a cache sees it: system prompt and tools, then one
 // message after the other.
-type prompt struct {
-	model    string
-	base     int
-	messages [][]byte
-	tokens   []int
-	at       time.Time
-}
+type prompt = core.Prompt
 
 func newPrompt(body []byte, f wire.Format, c *token.Counter, at time.Time) (*prompt, error) {
 	b, err := wire.Read(body, f, wire.Limits{})
@@ -43,37 +34,30 @@ func newPrompt(body []byte, f wire.Format, c *token.Counter, at time.Time) (*pro
 		return nil, err
 	}
 	n := c.Request(&b.Request)
-	p := &prompt{model: b.Model, base: n.System + n.Tools + n.Overhead, tokens: n.Messages, at: at}
+	p := &prompt{Model: b.Model, At: at, Parts: make([]core.Part, 1, len(b.Messages)+1)}
+	base := n.System + n.Tools + n.Overhead
 	for i := range b.Messages {
 		over := c.Overhead(&b.Messages[i]).Tokens
-		p.base -= over
-		p.tokens[i] += over
-		p.messages = append(p.messages, b.Messages[i].Raw)
+		base -= over
+		p.Parts = append(p.Parts, core.Part{Sum: chat.Sum(b.Messages[i].Raw), Tokens: float64(n.Messages[i] + over)})
 	}
+	p.Parts[0].Tokens = float64(base)
 	return p, nil
 }
 
-func (p *prompt) total() int {
-	n := p.base
-	for _, t := range p.tokens {
-		n += t
+// beyond returns the tokens of the messages that another prompt does not begin
+// with.
+func beyond(p, last *prompt) int {
+	shared := int(p.Parts[0].Tokens)
+	if last != nil {
+		shared, _ = p.Shared(last)
 	}
-	return n
-}
-
-// inCommon returns how many messages two consecutive calls have in common at
-// the beginning.
-func (p *prompt) inCommon(last *prompt) int {
-	n := 0
-	for last != nil && n < len(p.messages) && n < len(last.messages) && bytes.Equal(p.messages[n], last.messages[n]) {
-		n++
-	}
-	return n
+	return p.Tokens() - shared
 }
 
 // alive reports whether the cache still has what the last call wrote.
-func (p *prompt) alive(last *prompt) bool {
-	return last != nil && p.model == last.model && p.at.Sub(last.at) < lifetime
+func alive(p, last *prompt) bool {
+	return last != nil && p.Model == last.Model && p.At.Sub(last.At) < lifetime
 }
 
 // bill is the cost of calls.
@@ -92,16 +76,13 @@ type bill struct {
 // message, is read, the rest is written. fresh counts the tokens that no call
 // had before.
 func (b *bill) add(p, last *prompt, fresh int) {
-	total, k := p.total(), p.inCommon(last)
-	read := p.base
-	for _, t := range p.tokens[:k] {
-		read += t
-	}
+	total := p.Tokens()
+	read, whole := p.Shared(last)
 	shallow := read
-	if last != nil && k < len(last.messages) {
-		shallow = p.base
+	if last != nil && !whole {
+		shallow = int(p.Parts[0].Tokens)
 	}
-	if !p.alive(last) {
+	if !alive(p, last) {
 		b.expired += (writePrice - readPrice) * float64(max(0, total-fresh))
 		read, shallow = 0, 0
 	} else {
@@ -112,22 +93,16 @@ func (b *bill) add(p, last *prompt, fresh int) {
 }
 
 func price(p *prompt, total, read int) float64 {
-	least := leastCached(p.model)
-	if total < least {
-		return float64(total)
-	}
-	if read < least {
-		read = 0
-	}
-	return readPrice*float64(read) + writePrice*float64(total-read)
+	r := rulesOf(p.Model)
+	return 1e6 * r.Prices.Cost(r.Bill(total, read, 0))
 }
 
 // free bills a call as if cuts cost nothing: everything that is not new is
 // read.
 func (b *bill) free(p, last *prompt, fresh int) {
-	total := p.total()
+	total := p.Tokens()
 	read := max(0, total-fresh)
-	if !p.alive(last) {
+	if !alive(p, last) {
 		read = 0
 	}
 	b.cost += price(p, total, read)

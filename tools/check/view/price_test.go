@@ -4,13 +4,15 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/oriel-context/oriel/chat"
+	core "github.com/oriel-context/oriel/internal/report/replay"
 )
 
 func made(at time.Duration, messages ...string) *prompt {
-	p := &prompt{model: "m", base: 2000, at: time.Unix(0, 0).Add(at)}
+	p := &prompt{Model: "m", At: time.Unix(0, 0).Add(at), Parts: []core.Part{{Tokens: 2000}}}
 	for _, m := range messages {
-		p.messages = append(p.messages, []byte(m))
-		p.tokens = append(p.tokens, 1000)
+		p.Parts = append(p.Parts, core.Part{Sum: chat.Sum([]byte(m)), Tokens: 1000})
 	}
 	return p
 }
@@ -18,7 +20,7 @@ func made(at time.Duration, messages ...string) *prompt {
 func TestPriceIsThatOfTheCache(t *testing.T) {
 	first := made(0, "a", "b")
 	small := made(time.Minute, "a")
-	small.base, small.tokens[0] = 100, 100
+	small.Parts[0].Tokens, small.Parts[1].Tokens = 100, 100
 	for _, c := range []struct {
 		name       string
 		last, call *prompt

@@ -194,7 +194,7 @@ func (p *replayed) call(s *transcript.Session, r transcript.Request) error {
 
 // cold reports whether the provider's cache has lost the last call.
 func (p *replayed) cold(b *wire.Body, now time.Time) bool {
-	return p.last != nil && (now.Sub(p.last.at) >= lifetime || b.Model != p.last.model)
+	return p.last != nil && (now.Sub(p.last.At) >= lifetime || b.Model != p.last.Model)
 }
 
 // remember stores what was sent, for recall.
@@ -239,23 +239,15 @@ func (p *replayed) bill(b *wire.Body, res *view.Result, at time.Time, cut bool) 
 	if err != nil {
 		return err
 	}
-	fresh := 0
-	for _, n := range plain.tokens[plain.inCommon(p.lastPlain):] {
-		fresh += n
-	}
-	fresh = min(fresh, shown.total())
+	fresh := min(beyond(plain, p.lastPlain), shown.Tokens())
 	if cut {
 		t.cuts++
-		kept := shown.base
-		for _, n := range shown.tokens[:shown.inCommon(p.last)] {
-			kept += n
-		}
-		t.kept, t.after = t.kept+kept, t.after+shown.total()
+		t.kept, t.after = t.kept+shown.Tokens()-beyond(shown, p.last), t.after+shown.Tokens()
 	}
 	t.view.add(shown, p.last, fresh)
 	t.floor.free(shown, p.last, fresh)
 	t.plain.add(plain, p.lastPlain, fresh)
-	t.shown, t.whole = t.shown+shown.total(), t.whole+plain.total()
+	t.shown, t.whole = t.shown+shown.Tokens(), t.whole+plain.Tokens()
 	if p.lastView != nil && !cut {
 		t.stable = append(t.stable, common(p.lastView, res.Body))
 	}
