@@ -404,7 +404,7 @@ func observedNotes(b *bytes.Buffer, o *usage.Observed) {
 // wouldHave says what a profile would have sent and cost.
 func wouldHave(o *usage.Observed, w *usage.WouldRow) string {
 	line := fmt.Sprintf("%s tokens, %s", term.Compact(w.Input), term.Money(w.Cost))
-	if o.Cost > 0 && w.Cost != o.Cost {
+	if o.Cost > 0 && w.Cost != o.Cost && w.Cost < 10*o.Cost {
 		line += fmt.Sprintf(" (%+.0f%%)", 100*(w.Cost-o.Cost)/o.Cost)
 	}
 	if w.Cuts > 0 {
