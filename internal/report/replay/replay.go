@@ -63,6 +63,15 @@ type policy struct {
 	shown   int // the window to show
 }
 
+// budget returns the most tokens that a call asks for; 0 if the window is that of a profile: a
+// wish, which grows for what must not be cut.
+func (p *policy) budget() int {
+	if p.profile != p.Name {
+		return 0
+	}
+	return p.Window
+}
+
 // Append is the policy that sends everything as it came; off is the profile that does.
 const (
 	Append = "append"

@@ -60,7 +60,7 @@ func (r *run) show(s *replayed, b *wire.Body, m token.Model, rules Rules, c *rec
 		return err
 	}
 	in := &view.Input{ID: strconv.Itoa(s.out.Calls), Body: b, Thread: th, Profile: r.policy.profile,
-		Budget: r.policy.Window, Cold: r.cold(c, rules), Now: c.At}
+		Budget: r.policy.budget(), Cold: r.cold(c, rules), Now: c.At}
 	if s.wide {
 		for _, w := range m.Widen {
 			in.Betas = append(in.Betas, w.Beta)
