@@ -23,6 +23,7 @@ type story struct {
 	call    int
 	prompt  int // tokens of the prompt so far
 	written int // tokens of the last prompt
+	newest  int // tokens that the last call wrote
 	last    time.Time
 	parent  string
 }
@@ -54,7 +55,8 @@ func (s *story) reads(file string, tokens int) {
 	if s.at.Sub(s.last) >= 5*time.Minute {
 		read = 0
 	}
-	u["cache_read_input_tokens"], u["cache_creation_input_tokens"] = read, s.prompt-read-5
+	s.newest = s.prompt - read - 5
+	u["cache_read_input_tokens"], u["cache_creation_input_tokens"] = read, s.newest
 	s.line(map[string]any{"type": "assistant", "message": map[string]any{"id": fmt.Sprint("msg_", s.call),
 		"role": "assistant", "model": "claude-opus-4-5", "usage": u, "content": []any{map[string]any{
 			"type": "tool_use", "id": id, "name": "Read", "input": map[string]any{"file_path": file}}}}})
@@ -117,6 +119,27 @@ func TestAppendIsWhatWasRecorded(t *testing.T) {
 	}
 	if math.Abs(a.Cost-s.Paid.Prompts) > .02*s.Paid.Prompts {
 		t.Errorf("append costs %.3f, paid was %.3f", a.Cost, s.Paid.Prompts)
+	}
+}
+
+// A client may have prompts cached for an hour and later for five minutes.
+func TestLifetimesFollowTheRecording(t *testing.T) {
+	s := newStory()
+	s.user("Chart the harbour.")
+	for i := range 20 {
+		s.reads(fmt.Sprintf("%d.txt", i), 1000)
+		if at := len(s.lines) - 2; i < 10 {
+			s.lines[at] = strings.Replace(s.lines[at], `"cache_creation_input_tokens":`+fmt.Sprint(s.newest),
+				fmt.Sprintf(`"cache_creation":{"ephemeral_1h_input_tokens":%d},"cache_creation_input_tokens":%d`, s.newest,
+					s.newest), 1)
+		}
+	}
+	r := run(t, s.write(t), replay.Options{NoRecall: true})
+	if u := r.Paid.Usage; u.CacheWrite == 0 || u.CacheWrite1h == 0 {
+		t.Fatalf("recorded %+v", u)
+	}
+	if a := r.Total[0]; math.Abs(a.Cost-r.Paid.Prompts) > .02*a.Cost {
+		t.Errorf("append costs %f, paid was %f", a.Cost, r.Paid.Prompts)
 	}
 }
 

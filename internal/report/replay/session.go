@@ -131,7 +131,10 @@ func (s *replayed) Calls(c recording.Call, reply [][]byte) error {
 	}
 	m := s.o.Models.Lookup(c.Model)
 	changed := c.Model != s.model && s.out.Calls > 0
-	s.model, s.hour = c.Model, s.hour || c.Usage.CacheWrite1h > 0
+	s.model = c.Model
+	if u := c.Usage; u.CacheWrite+u.CacheWrite1h > 0 {
+		s.hour = u.CacheWrite1h > u.CacheWrite
+	}
 	s.wide = s.wide || c.Usage.Prompt() > m.Window
 	body, err := s.body(&c, m)
 	if err != nil {
