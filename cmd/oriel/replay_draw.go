@@ -10,6 +10,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/report/replay"
 	"github.com/oriel-context/oriel/internal/term"
+	"github.com/oriel-context/oriel/window"
 )
 
 // drawReplay shows a replay to a person.
@@ -134,13 +135,17 @@ func (d *replayScreen) policies() {
 
 func (d *replayScreen) advice() {
 	a := replay.Advise(d.total, d.money)
-	if a.Policy == replay.Append {
+	isPolicy := slices.Contains(window.Policies(), a.Policy)
+	switch {
+	case a.Policy == replay.Append:
 		d.title("Recommendation: leave it off")
-	} else {
+	case isPolicy:
+		d.title(fmt.Sprintf("Recommendation: %s at %s tokens", a.Policy, term.Thousands(a.Window)))
+	default:
 		d.title("Recommendation: " + a.Policy)
 	}
 	d.line("%s", a.Reason)
-	if a.Policy != replay.Append && d.r.Priced > 0 {
+	if a.Policy != replay.Append && !isPolicy {
 		d.line("  try it: oriel run --profile %s -- claude", a.Policy)
 		d.line("  a profile of your own: oriel tune --mine")
 	}

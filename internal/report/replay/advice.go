@@ -7,8 +7,10 @@ import (
 
 // Advice is what a replay recommends.
 type Advice struct {
-	// Policy is the name of the profile, or Append: leave it off.
+	// Policy is the name of the profile or policy, or Append: leave it off. Window is its
+	// window, 0 for the model's.
 	Policy string `json:"policy"`
+	Window int    `json:"window"`
 	// Saves is the part of the prompts' cost that it saves, after what its gaps cost, and
 	// Saved that in the unit of the costs.
 	Saves float64 `json:"saves"`
@@ -46,7 +48,7 @@ func Advise(outcomes []*Outcome, money func(float64) string) Advice {
 			cheapest = o
 		}
 	}
-	a := Advice{Policy: best.Policy, Saved: whole.Cost - best.Net()}
+	a := Advice{Policy: best.Policy, Window: best.Window, Saved: whole.Cost - best.Net()}
 	if whole.Cost > 0 {
 		a.Saves = a.Saved / whole.Cost
 	}
@@ -59,7 +61,11 @@ func Advise(outcomes []*Outcome, money func(float64) string) Advice {
 				thousands(gaps), things(best.Needed, "thing"), money(a.Saved), percent(a.Saves))
 		}
 		if cheapest != best {
-			a.Reason += fmt.Sprintf(" %s costs less, but lacks %s of them.", cheapest.Policy,
+			what := cheapest.Policy
+			if what == best.Policy {
+				what = fmt.Sprintf("A window of %s tokens", thousands(cheapest.Window))
+			}
+			a.Reason += fmt.Sprintf(" %s costs less, but lacks %s of them.", what,
 				thousands(cheapest.Missing-cheapest.Back))
 		}
 		return a

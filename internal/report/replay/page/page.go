@@ -16,6 +16,7 @@ import (
 
 	"github.com/oriel-context/oriel/internal/report/replay"
 	"github.com/oriel-context/oriel/internal/term"
+	"github.com/oriel-context/oriel/window"
 )
 
 //go:embed page.html
@@ -32,6 +33,7 @@ type view struct {
 	Pauses                    string
 	Advice                    replay.Advice
 	Off                       bool
+	Advised                   string
 	Unit                      string
 	Policies                  []policy
 	Models                    []model
@@ -96,6 +98,9 @@ func newView(r *replay.Report) *view {
 	}
 	v.Advice = replay.Advise(total, money)
 	v.Off = v.Advice.Policy == replay.Append
+	if v.Advised = v.Advice.Policy; slices.Contains(window.Policies(), v.Advised) {
+		v.Advised += " " + term.Compact(v.Advice.Window)
+	}
 	v.policies(total, money)
 	for _, m := range r.Models {
 		cost := "?"
