@@ -201,7 +201,7 @@ func (l *line) call(i int) (Call, error) {
 			most = max(most, min(prompt(l.all[k].Usage), c.Prompt))
 		}
 	}
-	if c.Read+least(&rule, most) > most {
+	if Whole(&rule, most, c.Read) {
 		c.Could = max(c.Read, most)
 		return c, nil
 	}

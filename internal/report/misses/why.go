@@ -136,6 +136,10 @@ func least(rule *token.CacheRule, could int) int { return max(rule.Step, could/5
 
 const leastTokens = 64
 
+// Whole reports whether a call that could read at most so many tokens from the cache, those of a
+// prompt before it or its own, has read them.
+func Whole(rule *token.CacheRule, most, read int) bool { return read+least(rule, most) > most }
+
 // Could returns how much of a prompt could have been read from the cache.
 func (f *Facts) Could() int {
 	could := min(f.Before, f.Prompt)
