@@ -137,7 +137,7 @@ func (h *History) reply(message, part int) bool {
 // deeper: half is kept where little is saved, or where nobody knows what is.
 const (
 	halfMark = 0.5
-	deepMark = 0.35
+	deepMark = 0.42
 	// deepMark holds where cached tokens cost dearRead of others or more, halfMark where they
 	// cost cheapRead or less.
 	dearRead, cheapRead = 0.1, 0.025

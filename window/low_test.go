@@ -16,10 +16,10 @@ func TestDearReadsMakeDeepCuts(t *testing.T) {
 		prices token.Prices
 		want   float64
 	}{
-		"no cache":       {true, rates(3, 0), .35},
-		"a quarter":      {true, rates(2, .5), .35},
-		"a tenth":        {true, rates(5, .5), .35},
-		"a twentieth":    {true, rates(5, .25), .425},
+		"no cache":       {true, rates(3, 0), .42},
+		"a quarter":      {true, rates(2, .5), .42},
+		"a tenth":        {true, rates(5, .5), .42},
+		"a twentieth":    {true, rates(5, .25), .46},
 		"a fortieth":     {true, rates(4, .1), .5},
 		"nearly nothing": {true, rates(4, .001), .5},
 		"no price":       {true, token.Prices{}, .5},

@@ -46,7 +46,7 @@ type Settings struct {
 	Profile string `toml:"profile" flag:"profile"`
 	// Share of the budget that remains after a cut, between 0 and 1. A lower value cuts
 	// deeper and less often. 0: a half; of the budget of a profile by the price of cached
-	// tokens: 0.35 where they cost a tenth of others or more, a half from a fortieth.
+	// tokens: 0.42 where they cost a tenth of others or more, a half from a fortieth.
 	LowMark float64 `toml:"low_mark"`
 	// Names of tools whose results are never replaced by a stub, such as "read_file". The
 	// results are still removed with their exchange.
