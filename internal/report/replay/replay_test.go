@@ -26,10 +26,11 @@ type story struct {
 	newest  int // tokens that the last call wrote
 	last    time.Time
 	parent  string
+	model   string
 }
 
 func newStory() *story {
-	return &story{at: time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC), prompt: 12_000}
+	return &story{at: time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC), prompt: 12_000, model: "claude-opus-4-5"}
 }
 
 func (s *story) line(v map[string]any) {
@@ -58,7 +59,7 @@ func (s *story) reads(file string, tokens int) {
 	s.newest = s.prompt - read - 5
 	u["cache_read_input_tokens"], u["cache_creation_input_tokens"] = read, s.newest
 	s.line(map[string]any{"type": "assistant", "message": map[string]any{"id": fmt.Sprint("msg_", s.call),
-		"role": "assistant", "model": "claude-opus-4-5", "usage": u, "content": []any{map[string]any{
+		"role": "assistant", "model": s.model, "usage": u, "content": []any{map[string]any{
 			"type": "tool_use", "id": id, "name": "Read", "input": map[string]any{"file_path": file}}}}})
 	s.last, s.written = s.at, s.prompt
 	var text strings.Builder
@@ -192,6 +193,39 @@ func TestSmallerWindowsReadLess(t *testing.T) {
 	}
 	if thrifty.Needed == 0 || thrifty.Missing == 0 {
 		t.Errorf("needed again %d, missing %d: the files that were read twice", thrifty.Needed, thrifty.Missing)
+	}
+}
+
+// After an hour's pause the provider's cache is empty: the next call of a long session pays for
+// all of it, and under a budget for the little that a cut leaves.
+func TestAnHoursPauseCostsLittleUnderABudget(t *testing.T) {
+	s := newStory()
+	s.model = "claude-opus-4-6"
+	s.user("Chart every berth of the harbour, and keep the depths in mind.")
+	for i := range 55 {
+		s.reads(fmt.Sprintf("berths/%d.txt", i), 10_000)
+	}
+	s.at = s.at.Add(time.Hour)
+	s.reads("berths/last.txt", 2500)
+	var woke *replay.Call
+	report := run(t, s.write(t), replay.Options{Each: func(c *replay.Call) {
+		if c.Gap >= time.Hour {
+			woke = c
+		}
+	}})
+	if woke == nil {
+		t.Fatal("no call follows the pause")
+	}
+	whole := woke.Sent[0]
+	if n := whole.Prompt.Tokens(); n < 600_000 {
+		t.Fatalf("the session has %d tokens", n)
+	}
+	for i, o := range report.Total {
+		share := woke.Sent[i].Cost / whole.Cost
+		t.Logf("%s: %.1f%%, %d tokens", o.Policy, 100*share, woke.Sent[i].Prompt.Tokens())
+		if (o.Policy == "balanced" || o.Policy == "thrifty") && share > .2 {
+			t.Errorf("%s pays %.0f%% of what all of it costs", o.Policy, 100*share)
+		}
 	}
 }
 
