@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/andybalholm/brotli"
@@ -61,11 +62,14 @@ func packed(t *testing.T, encoding string, body []byte) []byte {
 // answering is a bench whose provider has one answer at a time.
 func answering(t *testing.T, limit int64) (b *bench, ask func(size int, stream bool,
 	encoding string) (call oriel.Event, unkept string)) {
+	var mu sync.Mutex // protects what follows
 	var answer []byte
 	var kind, coding string
 	b = startProxy(t, proxy.Options{BufferLimit: limit}, memory.New(), nil,
 		func(w http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body)
+			mu.Lock()
+			defer mu.Unlock()
 			w.Header().Set("Content-Type", kind)
 			if coding != "" {
 				w.Header().Set("Content-Encoding", coding)
@@ -75,10 +79,12 @@ func answering(t *testing.T, limit int64) (b *bench, ask func(size int, stream b
 	n := 0
 	return b, func(size int, stream bool, encoding string) (call oriel.Event, unkept string) {
 		t.Helper()
+		mu.Lock()
 		if coding, kind = encoding, "application/json"; stream {
 			kind = "text/event-stream"
 		}
 		answer = packed(t, encoding, answerOf(size, stream))
+		mu.Unlock()
 		n++
 		_, got := b.send("/v1/chat/completions",
 			fmt.Appendf(nil, `{"model":"m","messages":[{"role":"user","content":"question %d"}]}`, n),
