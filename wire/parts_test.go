@@ -45,10 +45,12 @@ func TestBodiesOfManySmallThingsAreRefused(t *testing.T) {
 		"messages": {wire.Chat, `{"messages":[`, `{"role":"user"}`, `]}`, wire.MaxParts + 1},
 		"beside a content": {wire.Chat, `{"messages":[`, `{"role":"a","refusal":"","reasoning":""}`, `]}`,
 			wire.MaxParts/2 + 1},
-		"texts":   {wire.Chat, `{"messages":[`, `{"role":"user","content":""}`, `]}`, wire.MaxParts + 1},
-		"items":   {wire.Responses, `{"input":[`, `{}`, `]}`, wire.MaxParts + 1},
-		"tools":   {wire.Chat, `{"messages":[],"tools":[`, `{}`, `]}`, wire.MaxParts + 1},
-		"members": {wire.Chat, `{"messages":[],`, `"a":0`, `}`, wire.MaxParts},
+		"texts":             {wire.Chat, `{"messages":[`, `{"role":"user","content":""}`, `]}`, wire.MaxParts + 1},
+		"items":             {wire.Responses, `{"input":[`, `{}`, `]}`, wire.MaxParts + 1},
+		"tools":             {wire.Chat, `{"messages":[],"tools":[`, `{}`, `]}`, wire.MaxParts + 1},
+		"parts of Converse": {wire.Converse, `{"messages":[{"role":"user","content":[`, `{}`, `]}]}`, wire.MaxParts + 1},
+		"tools of Converse": {wire.Converse, `{"messages":[],"toolConfig":{"tools":[`, `{}`, `]}}`, wire.MaxParts + 1},
+		"members":           {wire.Chat, `{"messages":[],`, `"a":0`, `}`, wire.MaxParts},
 		"parts of two messages": {wire.Chat, `{"messages":[{"role":"user","content":[{},{},{}]}` + half, `{}`, `]}]}`,
 			wire.MaxParts - 2},
 	} {
@@ -60,6 +62,50 @@ func TestBodiesOfManySmallThingsAreRefused(t *testing.T) {
 		var e *wire.Error
 		if !errors.As(err, &e) || !e.TooMany {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The time and memory to read a body follow its size, however many members its objects have. With
+// time that grows with the square of it, the test would take hours.
+func TestObjectsOfManyMembersAreReadOnce(t *testing.T) {
+	const n = 900_000
+	for name, c := range map[string]struct {
+		format            wire.Format
+		head, piece, tail string
+	}{
+		"a block of Converse":  {wire.Converse, `{"messages":[{"role":"user","content":[{`, `"a":0`, `}]}]}`},
+		"a result of Converse": {wire.Converse, `{"messages":[{"role":"user","content":[{"toolResult":{"toolUseId":"t","content":[{`, `"a":0`, `}]}}]}]}`},
+		"a part of Gemini":     {wire.Gemini, `{"contents":[{"role":"user","parts":[{`, `"a":0`, `}]}]}`},
+		"a block of Anthropic": {wire.Anthropic, `{"messages":[{"role":"user","content":[{`, `"a":0`, `}]}]}`},
+	} {
+		if _, err := wire.Read(repeat(c.head, c.piece, n, c.tail), c.format, wire.Limits{Parts: wire.MaxParts}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The definitions of tools have together no more bytes than the body, so that counting them takes
+// time that follows its size.
+func TestDefinitionsOfToolsAreNotRepeated(t *testing.T) {
+	for _, c := range []struct {
+		format            wire.Format
+		head, piece, tail string
+	}{
+		{wire.Converse, `{"messages":[],"toolConfig":{"tools":[{`, `"toolSpec":{"name":"a"}`, `}]}}`},
+		{wire.Gemini, `{"contents":[],"tools":[{`, `"googleSearch":{}`, `}]}`},
+	} {
+		data := repeat(c.head, c.piece, 1000, c.tail)
+		body, err := wire.Read(data, c.format, wire.Limits{Parts: wire.MaxParts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := 0
+		for _, tool := range body.Tools {
+			size += len(tool.Raw)
+		}
+		if len(body.Tools) == 0 || size > 2*len(data) {
+			t.Errorf("%s: %d bytes of %d tools in a body of %d", c.format, size, len(body.Tools), len(data))
 		}
 	}
 }

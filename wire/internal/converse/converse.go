@@ -170,10 +170,10 @@ func readTools(r *protocol.Reader, v rawjson.Value) error {
 			return protocol.At(protocol.Wrong(t, "an object"), i)
 		}
 		i++
-		for k, spec := range t.Members() {
-			switch string(protocol.Key(k)) {
-			case "toolSpec", "systemTool":
+		for _, kind := range []string{"toolSpec", "systemTool"} {
+			if spec := t.Get(kind); spec.Exists() {
 				r.Request.Tools = append(r.Request.Tools, chat.ToolDef{Name: spec.Get("name").Str(), Raw: t.Raw()})
+				break
 			}
 		}
 	}

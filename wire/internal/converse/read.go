@@ -1,6 +1,8 @@
 package converse
 
 import (
+	"slices"
+
 	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson"
 	"github.com/oriel-context/oriel/wire/internal/protocol"
@@ -35,10 +37,17 @@ func readMessage(r *protocol.Reader, v rawjson.Value, m *chat.Message) error {
 	return nil
 }
 
+// blocks are the members that say what a block is.
+var blocks = []string{"text", "image", "audio", "document", "video", "toolUse", "toolResult", "reasoningContent",
+	"citationsContent", "toolAddition", "toolRemoval", "cachePoint"}
+
 // readPart reads one block: its member says what it is.
 func readPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) (err error) {
 	for k := range v.Members() {
 		name := string(protocol.Key(k))
+		if !slices.Contains(blocks, name) {
+			continue
+		}
 		val := v.Get(name) // the last one with the name
 		switch name {
 		case "text":
@@ -69,8 +78,6 @@ func readPart(r *protocol.Reader, v rawjson.Value, p *chat.Part) (err error) {
 		case "cachePoint":
 			p.Type, p.Cached = chat.Breakpoint, true
 			return nil
-		default:
-			continue
 		}
 		p.Type = name
 		return protocol.In(err, name)

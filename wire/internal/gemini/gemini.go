@@ -157,11 +157,16 @@ func readTools(r *protocol.Reader, v rawjson.Value) error {
 			return protocol.At(protocol.Wrong(t, "an object"), i)
 		}
 		i++
+		first := true
 		for k, d := range t.Members() {
 			name := string(protocol.Key(k))
 			if name != "functionDeclarations" && name != "function_declarations" {
 				n++
-				r.Request.Tools = append(r.Request.Tools, chat.ToolDef{Name: name, Raw: t.Raw()})
+				def := chat.ToolDef{Name: name, Raw: t.Raw()}
+				if !first { // the element counts once
+					def.Raw = d.Raw()
+				}
+				r.Request.Tools, first = append(r.Request.Tools, def), false
 				continue
 			}
 			n += d.Len()
