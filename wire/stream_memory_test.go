@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -59,6 +60,47 @@ func TestStreamReaderAsksForItsMemory(t *testing.T) {
 		}
 		if asked > 100 {
 			t.Errorf("%s: asked %d times", name, asked)
+		}
+	}
+}
+
+// The memory that is taken for the arguments of a call that come in parts follows the size of what
+// comes: a text is not copied with each of its parts, and places in them are accounted for.
+func TestArgumentsInPartsTakeMemoryForWhatComes(t *testing.T) {
+	part := func(path, value string) string {
+		return `data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","partialArgs":[{"jsonPath":"` + path +
+			`","stringValue":"` + value + `"}],"willContinue":true}}]}}]}` + "\n\n"
+	}
+	deep := strings.Repeat(".a", 60)
+	for name, c := range map[string]struct {
+		stream func(i int) string
+		n      int
+		over   bool
+	}{
+		"a long text":        {func(int) string { return part("$.text", "0123456789") }, 20_000, false},
+		"many deep places":   {func(i int) string { return part(fmt.Sprint("$.a", i, deep), "") }, 20_000, true},
+		"one place, renewed": {func(int) string { return part("$.a"+deep, "x") }, 20_000, false},
+	} {
+		r := wire.NewStreamReader(wire.Gemini)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		came := 0
+		for i := range c.n {
+			event := c.stream(i)
+			came += len(event)
+			r.Write([]byte(event))
+		}
+		reply := r.Reply()
+		runtime.ReadMemStats(&after)
+		if r.Over() != c.over {
+			t.Errorf("%s: over %v, %d bytes are kept", name, r.Over(), r.Kept())
+		}
+		if want := c.n * 10; name == "a long text" && len(reply.Message) < want {
+			t.Errorf("%s: %d bytes of %d", name, len(reply.Message), want)
+		}
+		// Whatever is kept is accounted for; the rest is that of reading events.
+		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(100*came+2*wire.DefaultStreamLimit) {
+			t.Errorf("%s: %d bytes were taken for %d", name, took, came)
 		}
 	}
 }

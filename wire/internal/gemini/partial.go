@@ -15,6 +15,7 @@ import (
 type partialCall struct {
 	id, name string
 	args     any
+	made     int  // places that the newest value has added
 	open     bool // another part follows
 }
 
@@ -23,8 +24,14 @@ func isPartial(call rawjson.Value) bool {
 	return call.Has("partialArgs") || call.Get("willContinue").Bool()
 }
 
+// growing is a text that comes in parts.
+type growing struct{ text []byte }
+
+// MarshalJSON implements json.Marshaler.
+func (g *growing) MarshalJSON() ([]byte, error) { return json.Marshal(string(g.text)) }
+
 // add adds a part. It returns false if a path is in a form that is not known; the rest is added.
-func (c *partialCall) add(call rawjson.Value) (ok bool) {
+func (c *partialCall) add(r *protocol.Stream, call rawjson.Value) (ok bool) {
 	ok = true
 	if c.args == nil {
 		c.args = map[string]any{}
@@ -43,13 +50,18 @@ func (c *partialCall) add(call rawjson.Value) (ok bool) {
 		}
 		switch {
 		case p.Get("stringValue").Kind() == rawjson.String:
-			c.args = place(c.args, path, p.Get("stringValue").Str())
+			c.args = c.place(c.args, path, &growing{p.Get("stringValue").AppendStr(nil)})
 		case p.Has("numberValue"):
-			c.args = place(c.args, path, json.RawMessage(bytes.Clone(p.Get("numberValue").Raw())))
+			c.args = c.place(c.args, path, json.RawMessage(bytes.Clone(p.Get("numberValue").Raw())))
 		case p.Has("boolValue"):
-			c.args = place(c.args, path, p.Get("boolValue").Bool())
+			c.args = c.place(c.args, path, p.Get("boolValue").Bool())
 		case p.Has("nullValue"):
-			c.args = place(c.args, path, nil)
+			c.args = c.place(c.args, path, nil)
+		}
+		if n := c.made; n > 0 {
+			if c.made = 0; !r.Room(n * protocol.Structure) {
+				break
+			}
 		}
 	}
 	c.open = call.Get("willContinue").Bool()
@@ -113,11 +125,12 @@ func pathOf(path string) (steps []any, ok bool) {
 }
 
 // place returns a value with another one at a path in it. A text follows the one that is there.
-func place(in any, path []any, v any) any {
+func (c *partialCall) place(in any, path []any, v any) any {
 	if len(path) == 0 {
-		if was, ok := in.(string); ok {
-			if more, ok := v.(string); ok {
-				return was + more
+		if was, ok := in.(*growing); ok {
+			if more, ok := v.(*growing); ok {
+				was.text = append(was.text, more.text...)
+				return was
 			}
 		}
 		return v
@@ -130,8 +143,9 @@ func place(in any, path []any, v any) any {
 		}
 		if step == len(list) {
 			list = append(list, nil)
+			c.made++
 		}
-		list[step] = place(list[step], path[1:], v)
+		list[step] = c.place(list[step], path[1:], v)
 		return list
 	default:
 		object, ok := in.(map[string]any)
@@ -139,22 +153,30 @@ func place(in any, path []any, v any) any {
 			object = map[string]any{}
 		}
 		name, _ := step.(string)
-		object[name] = place(object[name], path[1:], v)
+		was, known := object[name]
+		if !known {
+			c.made++
+		}
+		object[name] = c.place(was, path[1:], v)
 		return object
 	}
 }
 
 // partial adds a part of a call to the last part of the reply, if that is open, or begins one.
 func (s *stream) partial(r *protocol.Stream, part, call rawjson.Value) {
-	if !r.Room(protocol.Structure + len(part.Raw())) {
+	n, size := len(s.parts), len(part.Raw())
+	begins := n == 0 || s.parts[n-1].call == nil || !s.parts[n-1].call.open
+	if begins {
+		size += protocol.Structure
+	}
+	if !r.Room(size) {
 		return
 	}
-	n := len(s.parts)
-	if n == 0 || s.parts[n-1].call == nil || !s.parts[n-1].call.open {
+	if begins {
 		s.parts = append(s.parts, &streamPart{raw: append([]byte(nil), part.Raw()...), call: &partialCall{}})
 		n++
 	}
-	if !s.parts[n-1].call.add(call) {
+	if !s.parts[n-1].call.add(r, call) {
 		r.Reply.Note("not kept: arguments of a call at a place in an unknown form", nil)
 	}
 }
