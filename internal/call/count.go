@@ -2,10 +2,12 @@ package call
 
 import (
 	"context"
+	"slices"
 
 	"github.com/oriel-context/oriel/internal/secret"
 	"github.com/oriel-context/oriel/internal/thread"
 	"github.com/oriel-context/oriel/internal/view"
+	"github.com/oriel-context/oriel/wire"
 )
 
 // Count returns the body that would be sent for a request whose conversation is known, so
@@ -18,7 +20,8 @@ func (r *Engine) Count(ctx context.Context, c *Request) []byte {
 	if cur.off(c) {
 		return nil
 	}
-	body, err := readBody(c.Body, c.Format, c.Path)
+	start, end := wire.Counted(c.Format, c.Body)
+	body, err := readBody(c.Body[start:end], c.Format, c.Path)
 	if err != nil {
 		return nil // the provider says what is wrong with it
 	}
@@ -39,6 +42,9 @@ func (r *Engine) Count(ctx context.Context, c *Request) []byte {
 	})
 	if err != nil || !shown.Changed {
 		return nil
+	}
+	if end-start < len(c.Body) {
+		return slices.Concat(c.Body[:start], shown.Body, c.Body[end:])
 	}
 	return shown.Body
 }

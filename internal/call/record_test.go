@@ -88,7 +88,8 @@ func startProxy(t *testing.T, p proxy.Options, store timeline.Store, answer func
 		f(&o)
 	}
 	b.engine = call.NewForTest(o)
-	p.OpenAI, p.Anthropic, p.Engine, p.ReplyTimeout = upstream.URL, upstream.URL, b.engine, time.Minute
+	p.OpenAI, p.Anthropic, p.Gemini, p.Engine = upstream.URL, upstream.URL, upstream.URL, b.engine
+	p.ReplyTimeout = time.Minute
 	s, err := proxy.New(p)
 	if err != nil {
 		t.Fatal(err)
@@ -202,6 +203,19 @@ func (a *agent) echo(reply *wire.Reply, results func(id string) string) {
 		for _, c := range m.ToolCalls {
 			a.list = append(a.list,
 				json.RawMessage(fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":%q}`, c.ID, results(c.ID))))
+		}
+	case wire.Gemini:
+		var m struct {
+			Parts []struct{ FunctionCall *struct{ ID, Name string } }
+		}
+		must(json.Unmarshal(reply.Message, &m))
+		a.list = append(a.list, reply.Message)
+		for _, p := range m.Parts {
+			if c := p.FunctionCall; c != nil {
+				a.list = append(a.list, json.RawMessage(fmt.Sprintf(
+					`{"role":"user","parts":[{"functionResponse":{"id":%q,"name":%q,"response":{"output":%q}}}]}`,
+					c.ID, c.Name, results(c.ID))))
+			}
 		}
 	case wire.Responses:
 		for _, item := range reply.Items {

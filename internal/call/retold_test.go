@@ -141,6 +141,8 @@ var movers = map[string]mover{
 			}
 			return object{"model": "gpt-5", "messages": list}
 		}},
+	"gemini, whose results were rewritten a request before": {path: "/v1beta/models/gemini-2.5-pro:generateContent", format: wire.Gemini,
+		tools: true, body: func(k int, h []object) object { return object{"contents": resumed(h, k >= moverCalls-2)} }},
 	"a summary in front": {path: "/v1/chat/completions", format: wire.Chat, tools: true, short: true,
 		body: func(k int, h []object) object {
 			list := append([]object{}, h...)
@@ -151,6 +153,24 @@ var movers = map[string]mover{
 			}
 			return object{"model": "gpt-5", "messages": list}
 		}},
+}
+
+// resumed returns the contents of a history, with its results in other words if it was read again.
+func resumed(history []object, again bool) (list []object) {
+	for _, m := range history {
+		if text, ok := m["content"].(string); ok {
+			m = object{"role": "user", "parts": []object{{"text": text}}}
+		}
+		raw, err := json.Marshal(m)
+		must(err)
+		if again {
+			raw = []byte(strings.ReplaceAll(string(raw), `"output":"`, `"output":"Output: `))
+		}
+		var one object
+		must(json.Unmarshal(raw, &one))
+		list = append(list, one)
+	}
+	return list
 }
 
 const (

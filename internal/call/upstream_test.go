@@ -157,6 +157,32 @@ func TestCountsAreThoseOfTheView(t *testing.T) {
 	}
 }
 
+// Gemini's request for a count may hold the call as a member.
+func TestACallInARequestForACountIsThatOfTheView(t *testing.T) {
+	u := before(t, new(token.Limits), func(n int, w http.ResponseWriter) {
+		io.WriteString(w, `{"candidates":[{"content":{"role":"model","parts":[{"text":"ok"}]},"finishReason":"STOP"}]}`)
+	})
+	var list []string
+	for i := range 20 {
+		list = append(list, fmt.Sprintf(`{"role":"user","parts":[{"text":"question %d: %s"}]}`, i, strings.Repeat("why? ", 200)),
+			fmt.Sprintf(`{"role":"model","parts":[{"text":"answer %d"}]}`, i))
+	}
+	list = append(list, `{"role":"user","parts":[{"text":"go on"}]}`)
+	contents := `"contents":[` + strings.Join(list, ",") + `]`
+	const model = "/v1beta/models/gemini-2.5-pro:"
+	budget := []string{"X-Oriel-Budget", "3000"}
+	u.send(model+"generateContent", []byte("{"+contents+"}"), append(budget, "X-Oriel-Conversation", "c")...)
+	u.settle(1)
+	_, sent, _ := strings.Cut(u.got[len(u.got)-1], `"contents":`)
+	for _, name := range []string{"generateContentRequest", "generate_content_request"} {
+		u.send(model+"countTokens", []byte(`{"`+name+`": {"model":"models/gemini-2.5-pro",`+contents+"} }"), budget...)
+		if got, want := u.got[len(u.got)-1], `{"`+name+`": {"model":"models/gemini-2.5-pro","contents":`+sent+" }"; got != want ||
+			len(sent) >= len(contents) {
+			t.Errorf("%s: counted %s\nsent %s", name, got, want)
+		}
+	}
+}
+
 // tail is a body from its messages on.
 func tail(body string) string {
 	_, after, _ := strings.Cut(body, `"messages":`)

@@ -27,6 +27,7 @@ func Protocol() *protocol.Protocol {
 		Route:    "/v1beta/models/MODEL:generateContent",
 		IsCall:   func(path string) bool { return methodOf(path) == whole || methodOf(path) == streamed },
 		IsCount:  func(path string) bool { return methodOf(path) == count },
+		CountIn:  []string{"generateContentRequest", "generate_content_request"},
 		FromPath: readPath,
 
 		List:    "contents",

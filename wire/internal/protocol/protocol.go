@@ -45,6 +45,9 @@ type Protocol struct {
 	// IsCount reports whether a POST to a path only asks how many tokens a call would have;
 	// nil if the protocol has no such request.
 	IsCount func(path string) bool
+	// CountIn are the names of the member of such a request that may hold the call; empty if the
+	// call's members are its own.
+	CountIn []string
 	// FromPath reads what the path of a call says, such as the model, into its request; nil
 	// if bodies say everything.
 	FromPath func(r *chat.Request, path string)
