@@ -13,7 +13,7 @@ var mayBeEmpty = map[string]bool{
 	"Before": true, "FromPath": true, "AsResult": true, "ListsEvents": true, "TooLongCodes": true, "MarksCache": true,
 	"Sockets": true, "Steady": true, "AskCache": true, "Opening": true, "NamesReplies": true, "Unbound": true,
 	"AskDrop": true, "DropBeta": true, "Streams": true, "Joint": true, "Window": true, "Framed": true, "Accepts": true,
-	"CountIn": true,
+	"CountIn": true, "NamesHeld": true,
 }
 
 // holes returns the parts that a protocol lacks.

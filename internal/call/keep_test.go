@@ -214,6 +214,24 @@ func TestAThreadThatTheProviderHoldsIsOneConversation(t *testing.T) {
 	}
 }
 
+// The replies to requests outside threads are not remembered by their ids, of which a tenant has
+// a limited number.
+func TestOnlyRepliesInThreadsAreKnownByTheirIDs(t *testing.T) {
+	n := 0
+	b := start(t, memory.New(), func(*fakemodel.Request) fakemodel.Answer {
+		n++
+		return fakemodel.Answer{ID: fmt.Sprint("msg_", n), Text: "yes"}
+	})
+	for i, thread := range []string{"", `"thread":{"type":"continue","previous_message_id":"msg_1"},`} {
+		b.send("/v1/messages", fmt.Appendf(nil, `{"model":"claude-x","max_tokens":9,%s"messages":[{"role":"user","content":"question %d"}]}`,
+			thread, i))
+		b.settle(i + 1)
+	}
+	if all, err := b.store.Conversations(ctx, timeline.Local); err != nil || len(all) != 2 {
+		t.Errorf("%d conversations, %v", len(all), err)
+	}
+}
+
 // Usage teaches the counter, but not where the provider has more than the request.
 func TestUsageTeachesTheCounter(t *testing.T) {
 	learnt := new(token.Calibration)

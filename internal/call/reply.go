@@ -147,8 +147,9 @@ func (c *Call) end(err error) {
 		c.giveUp()
 	}
 	id := reply.ID
-	if !c.body.Format.Protocol().NamesReplies || len(id) > clip.Name {
-		id = ""
+	p := c.body.Format.Protocol()
+	if !p.NamesReplies && !(p.NamesHeld && c.body.Rules().Held) || len(id) > clip.Name {
+		id = "" // nobody names it, and what is remembered would take the place of others
 	}
 	identities := c.engine.index.Done(c.thread, messages, id)
 	if c.status == http.StatusUnauthorized || c.status == http.StatusForbidden {

@@ -66,7 +66,7 @@ func Protocol() *protocol.Protocol {
 		Opening:    []string{"ping"},
 		NewStream:  func() protocol.Assembly { return new(stream) },
 		// A request to a thread names the reply before it.
-		NamesReplies: true,
+		NamesHeld: true,
 
 		Refusal:      refusal,
 		TooLong:      tooLong,

@@ -165,6 +165,9 @@ type Protocol struct {
 	NewStream func() Assembly
 	// NamesReplies reports whether a request may continue a reply by the id of the reply.
 	NamesReplies bool
+	// NamesHeld is NamesReplies for the replies to requests of which the provider holds messages, if
+	// only these may be named.
+	NamesHeld bool
 
 	// Refusals.
 
