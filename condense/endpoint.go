@@ -63,7 +63,7 @@ func (e *Endpoint) Call(ctx context.Context, r Request) (Reply, error) {
 	}
 	u := reply.Usage
 	out := Reply{Stop: reply.Stop, Usage: token.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead,
-		CacheWrite: u.CacheWrite, CacheWrite1h: u.CacheWrite1h}}
+		CacheWrite: u.CacheWrite, CacheWrite1h: u.CacheWrite1h, Service: u.Service}}
 	m, err := wire.ReadMessage(wire.Chat, reply.Message)
 	if err != nil {
 		return out, fmt.Errorf("read the summary: %w", err)
