@@ -43,7 +43,8 @@ var others = []program{
 	cli("pi-responses", "Pi", "Responses", "models.json", pi, "pi", 16_000, drivePi("openai/gpt-5")),
 	cli("gemini", "Gemini CLI", "Gemini", "GOOGLE_GEMINI_BASE_URL", gemini, "gemini", 32_000, driveGemini).
 		explained("asks for the fact, which is not",
-			"it rewrites all results when it resumes a session, and what a request rewrites is searched from the next one on"),
+			"it shortens all results when it resumes a session: the first question then finds none of them, "+
+				"later ones what is left of them"),
 	apart(cli("grok", "grok-cli (@vibe-kit)", "Chat", "GROK_BASE_URL", "@vibe-kit/grok-cli@0.0.34", "grok",
 		16_000, driveGrok)),
 	apart(cli("mini-swe-agent", "mini-swe-agent", "Chat", "OPENAI_API_BASE", "mini-swe-agent==2.4.6 mcp", "mini",
