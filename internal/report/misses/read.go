@@ -132,16 +132,16 @@ func (r *Reader) read(ctx context.Context, tenant string, c *timeline.Conversati
 		}
 		all = append(all, &stored{Stored: s, id: records[i].Key, record: &records[i]})
 	}
-	slices.SortStableFunc(all, func(a, b *stored) int { return a.Began.Compare(b.Began) })
+	l := r.line(ctx, tenant, c.Name, models, all)
 	known := map[string]*Call{}
 	if old != nil {
 		for i := range old.calls {
 			known[old.calls[i].ID] = &old.calls[i]
 		}
 	}
-	l := &line{reader: r, ctx: ctx, tenant: tenant, conversation: c.Name, models: models, all: all}
 	out := make([]Call, len(all))
 	for i, s := range all {
+		l.meets(s)
 		if k := known[s.id]; k != nil && k.Number == i+1 {
 			out[i] = *k
 			continue
@@ -154,6 +154,50 @@ func (r *Reader) read(ctx context.Context, tenant string, c *timeline.Conversati
 	return out, l.name(out)
 }
 
+// Latest returns what Calls would of the last of some recorded calls of a conversation, compared with
+// the others of them alone, or nil if it is not recorded. Its Number, its Miss.Before and the name of
+// its plan are not those of the conversation.
+func (r *Reader) Latest(ctx context.Context, tenant, conversation string, ids []string, models *token.Models) (*Call,
+	error) {
+	var all []*stored
+	for _, id := range ids {
+		records, err := r.store.Records(ctx, tenant, conversation, "call", id)
+		if err != nil {
+			return nil, err
+		}
+		for i := range records {
+			s, err := call.Decode(&records[i])
+			if err != nil {
+				return nil, fmt.Errorf("conversation %q: %w: %w", conversation, usage.ErrUnread, err)
+			}
+			all = append(all, &stored{Stored: s, id: id, record: &records[i]})
+		}
+	}
+	l := r.line(ctx, tenant, conversation, models, all)
+	for i, s := range l.all {
+		if l.meets(s); s.id != ids[len(ids)-1] {
+			continue
+		}
+		c, err := l.call(i)
+		return &c, err
+	}
+	return nil, nil
+}
+
+// line returns calls in the order in which they began.
+func (r *Reader) line(ctx context.Context, tenant, conversation string, models *token.Models, all []*stored) *line {
+	slices.SortStableFunc(all, func(a, b *stored) int { return a.Began.Compare(b.Began) })
+	return &line{reader: r, ctx: ctx, tenant: tenant, conversation: conversation, models: models, all: all,
+		cached: map[string]bool{}}
+}
+
+// meets notes whether the provider of a call reports something of a cache.
+func (l *line) meets(s *stored) {
+	if u := s.Usage; u != nil && u.CacheRead+u.CacheWrite+u.Hour > 0 {
+		l.cached[s.Model] = true
+	}
+}
+
 // line looks at the calls of a conversation.
 type line struct {
 	reader               *Reader
@@ -161,15 +205,15 @@ type line struct {
 	tenant, conversation string
 	models               *token.Models
 	all                  []*stored
+	cached               map[string]bool // models whose provider has reported something of a cache
 }
 
-// candidates is with how many of the calls before a prompt is compared: parallel agents take
-// turns.
-const candidates = 4
+// Candidates is with how many of the calls before a prompt is compared: parallel agents take turns.
+const Candidates = 4
 
 // forget lets go of bodies that later calls are not compared with.
 func (l *line) forget(i int) {
-	if i -= 4 * candidates; i >= 0 {
+	if i -= 4 * Candidates; i >= 0 {
 		l.all[i].bodies, l.all[i].read = bodies{}, false
 	}
 }
@@ -194,7 +238,11 @@ func (l *line) call(i int) (Call, error) {
 	if len(same) == 0 && other < 0 {
 		return c, nil
 	}
-	rule := l.models.Lookup(now.Model).Cache
+	m := l.models.Lookup(now.Model)
+	if !l.cached[now.Model] && Silent(&m) {
+		return c, nil
+	}
+	rule := m.Cache
 	most := 0
 	for _, k := range append(slices.Clip(same), other) {
 		if k >= 0 {
@@ -222,7 +270,7 @@ func (l *line) call(i int) (Call, error) {
 func (l *line) before(i int) (same []int, other int) {
 	now := l.all[i]
 	other = -1
-	for k := i - 1; k >= 0 && len(same) < candidates; k-- {
+	for k := i - 1; k >= 0 && len(same) < Candidates; k-- {
 		s := l.all[k]
 		switch {
 		case !s.counts() || s.ready().After(now.Began):

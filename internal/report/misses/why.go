@@ -136,6 +136,10 @@ func least(rule *token.CacheRule, could int) int { return max(rule.Step, could/5
 
 const leastTokens = 64
 
+// Silent reports whether nothing is known of a cache of a model, such as of a local one: that its
+// provider reports no reads says nothing, unless it has reported some before.
+func Silent(m *token.Model) bool { return m.Cache.Mode == "" && m.Prices.CacheRead == 0 }
+
 // Whole reports whether a call that could read at most so many tokens from the cache, those of a
 // prompt before it or its own, has read them.
 func Whole(rule *token.CacheRule, most, read int) bool { return read+least(rule, most) > most }
