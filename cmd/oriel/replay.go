@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -29,6 +30,7 @@ type replayFlags struct {
 	format, since string
 	noRecall      bool
 	table         *string
+	config        string // the settings file, "" for the usual one
 }
 
 // mineSince is how far back --mine looks without --since.
@@ -71,7 +73,7 @@ func (f *replayFlags) options(cmd *cobra.Command, paths []string) (o replay.Opti
 	if o.Models, err = modelTable(*f.table); err != nil {
 		return o, nil, err
 	}
-	if o.Profiles, err = ownProfiles(); err != nil {
+	if o.Profiles, err = ownProfiles(f.config); err != nil {
 		return o, nil, err
 	}
 	if f.mine {
@@ -82,13 +84,16 @@ func (f *replayFlags) options(cmd *cobra.Command, paths []string) (o replay.Opti
 	return o, paths, nil
 }
 
-// ownProfiles returns the profiles of the settings.
-func ownProfiles() (own []window.Profile, err error) {
-	l, err := settings.Load(configSources(""))
+// ownProfiles returns the profiles of a settings file, by name; "" is the usual one. A file that
+// is named may still have to be written.
+func ownProfiles(config string) (own []window.Profile, err error) {
+	sources := configSources(config)
+	sources.Optional = sources.Optional || config != ""
+	l, err := settings.Load(sources)
 	if err != nil {
 		return nil, err
 	}
-	for name := range l.Profiles {
+	for _, name := range slices.Sorted(maps.Keys(l.Profiles)) {
 		p, err := l.ProfileTable.Lookup(name)
 		if err != nil {
 			return nil, err

@@ -22,7 +22,7 @@ import (
 
 func tuneCommand() *cobra.Command {
 	var f replayFlags
-	var write, config string
+	var write string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "tune PATH… | --mine",
@@ -40,7 +40,7 @@ Where no profile is worth it, it says so.
 	f.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&write, "write", "", "add the profile to the settings file under this `name`")
-	flags.StringVar(&config, "config", "", "settings `file` (default $ORIEL_CONFIG, else oriel/config.toml in the user's configuration folder)")
+	flags.StringVar(&f.config, "config", "", "settings `file` (default $ORIEL_CONFIG, else oriel/config.toml in the user's configuration folder)")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		defer endBySignals(cmd)()
@@ -72,7 +72,7 @@ Where no profile is worth it, it says so.
 		}
 		wrote := ""
 		if write != "" && !t.Off {
-			if wrote, err = writeProfile(config, write, t); err != nil {
+			if wrote, err = writeProfile(f.config, write, t); err != nil {
 				return err
 			}
 		}
@@ -112,16 +112,20 @@ func writeProfile(config, name string, t *replay.Tuning) (path string, err error
 	if len(before) > 0 {
 		text = string(bytes.TrimRight(before, "\n")) + "\n\n" + text
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	target := path // or the file that it is a link to
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		target = real
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return "", &failure{fmt.Errorf("--write: %w", err)}
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".config-*.toml")
+	temporary, err := os.CreateTemp(filepath.Dir(target), ".config-*.toml")
 	if err != nil {
 		return "", &failure{fmt.Errorf("--write: %w", err)}
 	}
 	defer os.Remove(temporary.Name())
 	_, err = temporary.WriteString(text)
-	if err = errors.Join(err, temporary.Close()); err != nil {
+	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
 		return "", &failure{fmt.Errorf("--write: %w", err)}
 	}
 	sources.File = temporary.Name()
@@ -131,7 +135,7 @@ func writeProfile(config, name string, t *replay.Tuning) (path string, err error
 	if info, err := os.Stat(path); err == nil {
 		_ = os.Chmod(temporary.Name(), info.Mode().Perm()) // else only its owner reads it
 	}
-	if err := os.Rename(temporary.Name(), path); err != nil {
+	if err := os.Rename(temporary.Name(), target); err != nil {
 		return "", &failure{fmt.Errorf("--write: %w", err)}
 	}
 	return path, nil

@@ -58,3 +58,39 @@ func TestTuneLeavesSettingsThatCannotBeRead(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+// A settings file that is a link, such as to one among other files of one's own, stays one.
+func TestTuneWritesThroughALink(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "dotfiles.toml"), filepath.Join(dir, "config.toml")
+	if err := errors.Join(os.WriteFile(file, []byte("# mine\n"), 0o600), os.Symlink(file, link)); err != nil {
+		t.Skip(err)
+	}
+	if _, err := writeProfile(link, "mine", &replay.Tuning{Budget: 80_000, Low: .4}); err != nil {
+		t.Fatal(err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != file {
+		t.Errorf("%q, %v", to, err)
+	}
+	if text, _ := os.ReadFile(file); !strings.HasPrefix(string(text), "# mine\n\n[profiles.mine]\n") {
+		t.Errorf("%s", text)
+	}
+}
+
+// The profiles of the file that is written to count, and not those of the usual one.
+func TestTuneLooksIntoTheFileThatItWrites(t *testing.T) {
+	dir := t.TempDir()
+	usual, other := filepath.Join(dir, "usual.toml"), filepath.Join(dir, "other.toml")
+	for file, name := range map[string]string{usual: "a", other: "b"} {
+		if err := os.WriteFile(file, []byte("[profiles."+name+"]\nbudget = 50000\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("ORIEL_CONFIG", usual)
+	for file, want := range map[string]string{"": "a", other: "b", filepath.Join(dir, "new.toml"): ""} {
+		own, err := ownProfiles(file)
+		if err != nil || (len(own) == 0) != (want == "") || len(own) > 0 && own[0].Name != want {
+			t.Errorf("%q: %+v, %v", file, own, err)
+		}
+	}
+}

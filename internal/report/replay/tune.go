@@ -62,7 +62,7 @@ func Tune(ctx context.Context, paths []string, o Options) (*Tuning, error) {
 	if best < 0 {
 		t.Off = true
 		t.Judge = first.b[:3]
-		t.Reason = Advise(first.a, func(x float64) string { return fmt.Sprintf("$%.2f", x) }).Reason
+		t.Reason = whyNone(first.a)
 		return t, nil
 	}
 	t.Budget = o.Policies[best-1].Window
@@ -99,6 +99,12 @@ func Tune(ctx context.Context, paths []string, o Options) (*Tuning, error) {
 		len(budgets), len(lowMarks)+1, percent(chosen.Net()/max(1e-12, second.a[0].Cost)),
 		things(chosen.Missing-chosen.Back, "thing"), thousands(chosen.Needed))
 	return t, nil
+}
+
+// whyNone says why none of the budgets is worth it. balanced and thrifty, which stand before them
+// among the outcomes, were not to choose from.
+func whyNone(all []*Outcome) string {
+	return Advise(slices.Concat(all[:1], all[3:]), func(x float64) string { return fmt.Sprintf("$%.2f", x) }).Reason
 }
 
 // bestOf returns the outcome from an index on that costs least with its gaps, or -1 if none is
