@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -97,7 +98,7 @@ func New(agent, base string, at Place) (*Edits, []string, error) {
 		files = []file{{name, append(edits, Edit{Path: []string{"mcp_servers", "oriel", "url"}, Value: mcp})}}
 		notes = append(notes, note...)
 	case "gemini-cli":
-		folder := filepath.Join(at.Home, ".gemini")
+		folder := filepath.Join(cmp.Or(at.Getenv("GEMINI_CLI_HOME"), at.Home), ".gemini")
 		files = []file{
 			{filepath.Join(folder, "settings.json"),
 				[]Edit{{Path: []string{"mcpServers", "oriel"}, Value: `{ "httpUrl": ` + mcp + ` }`}}},
@@ -116,11 +117,8 @@ func New(agent, base string, at Place) (*Edits, []string, error) {
 		}
 		notes = append(notes, "Qwen Code's own login does not go through Oriel, a key for OpenAI's API does")
 	case "cline-cli":
-		folder := at.Getenv("CLINE_DATA_DIR")
-		if folder == "" {
-			folder = filepath.Join(at.Home, ".cline", "data")
-		}
-		folder = filepath.Join(folder, "settings")
+		folder := cmp.Or(at.Getenv("CLINE_DIR"), filepath.Join(at.Home, ".cline"))
+		folder = filepath.Join(cmp.Or(at.Getenv("CLINE_DATA_DIR"), filepath.Join(folder, "data")), "settings")
 		name := filepath.Join(folder, "providers.json")
 		edits, note := clineEdits(name, base)
 		files = []file{
