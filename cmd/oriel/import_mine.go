@@ -213,11 +213,7 @@ func replayLine(cmd *cobra.Command, paths []string, o importer.Options) {
 		return
 	}
 	slices.SortStableFunc(files, func(a, b importer.File) int { return b.Modified.Compare(a.Modified) })
-	room := int64(mostReplayed)
-	files = slices.DeleteFunc(files, func(f importer.File) bool {
-		room -= f.Size
-		return room < 0
-	})
+	files, whole := within(files, mostReplayed)
 	p := term.NewProgress(cmd.ErrOrStderr(), "replaying")
 	models, err := modelTable("")
 	if err != nil {
@@ -238,6 +234,26 @@ func replayLine(cmd *cobra.Command, paths []string, o importer.Options) {
 			}
 		}
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "the newest %s cost %s, and %s: oriel replay --mine shows more\n",
-		term.Plural(len(r.Sessions), "session", "sessions"), term.Money(r.Paid.Cost()), would)
+	which := "the newest " + term.Plural(len(r.Sessions), "session", "sessions")
+	if !whole {
+		which = term.Plural(len(r.Sessions), "session", "sessions") + " of the newest"
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s cost %s, and %s: oriel replay --mine shows more\n", which,
+		term.Money(r.Paid.Cost()), would)
+}
+
+// within returns the first of some files that have together at most so many bytes, without those that
+// are too large for what is left, and whether none of these was left out before another.
+func within(files []importer.File, room int64) (some []importer.File, whole bool) {
+	left := false
+	whole = true
+	for _, f := range files {
+		if f.Size > room {
+			left = true
+			continue
+		}
+		room -= f.Size
+		some, whole = append(some, f), !left
+	}
+	return some, whole
 }

@@ -53,9 +53,9 @@ func (d *replayScreen) title(text string) { fmt.Fprintf(&d.b, "\n%s\n", d.sc.Sty
 func (d *replayScreen) paid() {
 	r := d.r
 	days := ""
-	if y := r.Began.Year(); y > 1970 {
-		days = ", " + r.Began.Format("2 Jan 2006")
-		if last := r.Ended.Format("2 Jan 2006"); last != r.Began.Format("2 Jan 2006") {
+	if r.Began.Year() > 1970 {
+		first, last := r.Began.Local().Format("2 Jan 2006"), r.Ended.Local().Format("2 Jan 2006")
+		if days = ", " + first; last != first {
 			days += " to " + last
 		}
 	}
@@ -128,8 +128,11 @@ func (d *replayScreen) policies() {
 	}
 	t.Draw(&d.b)
 	d.line("  missing: what a reply needed of the history and the window no longer had; given back: by recall")
-	if d.r.Priced == 0 {
+	switch n := len(d.r.Sessions) - d.r.Priced; {
+	case d.r.Priced == 0:
 		d.line("  * in millions of uncached input tokens: reads 0.1, writes 1.25")
+	case n > 0:
+		d.line("  without %s of models that have no price", term.Things(n, "session"))
 	}
 }
 

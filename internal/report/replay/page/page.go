@@ -75,13 +75,19 @@ const (
 func newView(r *replay.Report) *view {
 	v := &view{Title: "Replay of " + term.Things(len(r.Sessions), "session")}
 	total, money := r.Total, term.Money
-	if r.Priced == 0 {
+	switch n := len(r.Sessions) - r.Priced; {
+	case r.Priced == 0:
 		total, money = r.Unpriced, func(x float64) string { return fmt.Sprintf("%.2fM", x) }
 		v.Unit = "No model here has a price: costs are in millions of uncached input tokens."
+	case n > 0:
+		v.Unit = "The sums are without " + term.Things(n, "session") + " of models that have no price."
 	}
 	v.Scope = term.Things(r.Calls, "call")
 	if r.Began.Year() > 1970 {
-		v.Scope += ", " + r.Began.Format("2 January 2006") + " to " + r.Ended.Format("2 January 2006")
+		first, last := r.Began.Local().Format("2 January 2006"), r.Ended.Local().Format("2 January 2006")
+		if v.Scope += ", " + first; last != first {
+			v.Scope += " to " + last
+		}
 	}
 	switch p := &r.Paid; {
 	case p.Reported == 0 || r.Priced == 0:
@@ -175,7 +181,7 @@ func (v *view) sessions(r *replay.Report) {
 		}
 		one := session{Name: s.Name, Project: s.Project, Calls: term.Thousands(s.Calls), Paid: "?"}
 		if s.Began.Year() > 1970 {
-			one.Began = s.Began.Format(time.DateOnly)
+			one.Began = s.Began.Local().Format(time.DateOnly)
 		}
 		if s.Paid.Reported > s.Paid.Unpriced {
 			one.Paid = term.Money(s.Paid.Cost())
