@@ -110,3 +110,26 @@ func TestAProviderThatCannotDropThinkingIsNotAskedAgain(t *testing.T) {
 		}
 	}
 }
+
+// A feature that a client asks for and its provider refuses is nobody else's matter: other calls
+// still ask to drop what lost its place.
+func TestARefusedFeatureOfAClientIsNotThatOfOthers(t *testing.T) {
+	u := before(t, new(token.Limits), func(n int, w http.ResponseWriter) {
+		if n == 1 {
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"type":"error","error":{"type":"invalid_request_error","message":`+
+				`"Unexpected value(s) 'thinking-binding-controls-1999-01-01' for the 'anthropic-beta' header"}}`)
+			return
+		}
+		message(w, "end_turn", 2000, 10)
+	})
+	header := []string{"X-Oriel-Conversation", "c", "X-Oriel-Budget", "3000"}
+	u.send("/v1/messages", history("claude-fable-5-2", 20, "go on", `,"max_tokens":1000`),
+		append(header, "Anthropic-Beta", "thinking-binding-controls-1999-01-01")...)
+	u.settle(1)
+	u.send("/v1/messages", history("claude-fable-5-2", 20, "and now?", `,"max_tokens":1000`), header...)
+	u.settle(2)
+	if len(u.got) != 2 || !strings.Contains(u.got[1], dropBlock) {
+		t.Errorf("%d requests; the last one does not ask: %.200s", len(u.got), u.got[len(u.got)-1])
+	}
+}

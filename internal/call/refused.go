@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/oriel-context/oriel/internal/event"
 	"github.com/oriel-context/oriel/wire"
@@ -23,7 +25,7 @@ func (c *Call) Refused(status int, body []byte) []byte {
 		}
 		return c.unbind()
 	}
-	if c.Beta() != "" && wire.RefusesDrop(status, body) {
+	if c.Beta() != "" && wire.RefusesDrop(status, body) && !c.namesBinding() {
 		return c.withoutDrop()
 	}
 	o, ok := wire.ReadOverflow(status, body)
@@ -68,6 +70,14 @@ func (c *Call) Refused(status int, body []byte) []byte {
 		return nil
 	}
 	return c.shown.Body
+}
+
+// namesBinding reports whether the client names a beta feature of its own for the thinking that a
+// model binds, which may be what a provider refuses.
+func (c *Call) namesBinding() bool {
+	return slices.ContainsFunc(betas(c.request.Header, c.body), func(beta string) bool {
+		return strings.Contains(beta, "thinking-binding-controls") && beta != c.Beta()
+	})
 }
 
 // whole returns the size of the request of which so many tokens were sent.
