@@ -81,7 +81,7 @@ Where no profile is worth it, it says so.
 			return printJSON(out, t)
 		}
 		return term.Paged(out, func(out io.Writer, sc term.Screen) error {
-			_, err := out.Write(drawTuning(t, cmp.Or(write, "mine"), wrote, sc))
+			_, err := out.Write(drawTuning(t, cmp.Or(write, "mine"), wrote, &f, sc))
 			return err
 		})
 	}
@@ -142,7 +142,7 @@ func writeProfile(config, name string, t *replay.Tuning) (path string, err error
 }
 
 // drawTuning shows a tuning to a person.
-func drawTuning(t *replay.Tuning, name, wrote string, sc term.Screen) []byte {
+func drawTuning(t *replay.Tuning, name, wrote string, f *replayFlags, sc term.Screen) []byte {
 	var b bytes.Buffer
 	s := sc.Style
 	money := term.Money
@@ -157,7 +157,10 @@ func drawTuning(t *replay.Tuning, name, wrote string, sc term.Screen) []byte {
 		return b.Bytes()
 	}
 	recall := "on"
-	if t.NoRecall {
+	switch {
+	case f.noRecall:
+		recall = "on, and not tried: --no-recall"
+	case t.NoRecall:
 		recall = "off: it gave nothing back that was needed again, and cost more than 2%"
 	}
 	fmt.Fprintf(&b, "\n%s\n", s.Bold(fmt.Sprintf("A budget of %s tokens, cut down to %.0f%% of it", term.Thousands(t.Budget),
@@ -190,7 +193,11 @@ func drawTuning(t *replay.Tuning, name, wrote string, sc term.Screen) []byte {
 	if wrote == "" {
 		fmt.Fprintf(&b, "\n%s\n%s", s.Bold("In the settings (--write NAME adds it)"), profileText(name, t))
 	} else {
-		fmt.Fprintf(&b, "\n%s has it now: oriel run --profile %s -- claude\n", term.OneLine(wrote, 200), name)
+		with := "" // another settings file than the usual one
+		if f.config != "" {
+			with = " --config " + term.OneLine(f.config, 200)
+		}
+		fmt.Fprintf(&b, "\n%s has it now: oriel run%s --profile %s -- claude\n", term.OneLine(wrote, 200), with, name)
 	}
 	return b.Bytes()
 }

@@ -94,3 +94,15 @@ func TestTuneLooksIntoTheFileThatItWrites(t *testing.T) {
 		}
 	}
 }
+
+// The screen names the settings file where the profile is not in the usual one, and does not praise
+// recall that was not tried.
+func TestATuningSaysHowToUseIt(t *testing.T) {
+	tuning := &replay.Tuning{Budget: 80_000, Low: .4}
+	got := string(drawTuning(tuning, "mine", "my.toml", &replayFlags{config: "my.toml", noRecall: true}, plainScreen(80)))
+	for _, want := range []string{"oriel run --config my.toml --profile mine", "recall on, and not tried"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q: %s", want, got)
+		}
+	}
+}
