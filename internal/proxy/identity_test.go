@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -526,4 +527,33 @@ func mustURL(text string) *url.URL {
 		panic(err)
 	}
 	return u
+}
+
+// A server that closes a connection which it had promised to keep has not seen the request:
+// the client does not hear of it. One that closes a new connection may be at work.
+func TestAKeptConnectionThatTheServerClosesIsNotAnError(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	var bodies []string
+	s := start(t, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		bodies = append(bodies, string(body))
+		if seen[r.RemoteAddr] {
+			panic(http.ErrAbortHandler)
+		}
+		seen[r.RemoteAddr] = true
+		io.WriteString(w, `{"id":"c","choices":[]}`)
+	})
+	for range 3 {
+		if res, body := s.post("/v1/chat/completions", `{"model":"m","messages":[]}`); res.StatusCode != 200 {
+			t.Error(res.StatusCode, body)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(seen) != 3 || len(bodies) != 5 || slices.ContainsFunc(bodies, func(b string) bool { return b != bodies[0] }) {
+		t.Errorf("%d connections, requests %q", len(seen), bodies)
+	}
 }
