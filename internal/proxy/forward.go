@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/oriel-context/oriel/internal/call"
@@ -238,27 +236,14 @@ const maxConnections = 8
 
 var errGoesAway = errors.New("the provider closed each connection without processing the request")
 
-// atOnce is how soon a server that closes a connection which was kept open cannot have worked on
-// the request. llama.cpp's server keeps none open after a stream, though it says that it does.
-const atOnce = time.Second
-
-// hungUp reports whether a server closed the connection without a word.
-func hungUp(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-}
-
 // roundTrip sends the request and relays informational answers (1xx).
 func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 	over, connections := false, 0 // under x.early
-	var kept time.Time            // when a connection that was kept open was taken; under x.early
 	ctx, end := context.WithCancelCause(x.r.Context())
 	trace := &httptrace.ClientTrace{
-		GotConn: func(c httptrace.GotConnInfo) {
+		GotConn: func(httptrace.GotConnInfo) {
 			x.early.Lock()
 			defer x.early.Unlock()
-			if kept = (time.Time{}); c.Reused {
-				kept = time.Now()
-			}
 			if connections++; connections > maxConnections {
 				end(errGoesAway)
 			}
@@ -276,22 +261,10 @@ func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 		x.rc.EnableFullDuplex() // the provider may answer before it has the whole body
 	}
 	x.traceSend(out.Header)
+	x.s.keepNone(out)
 	res, err := x.s.transport.RoundTrip(out.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	x.early.Lock()
 	defer x.early.Unlock()
-	for err != nil && ctx.Err() == nil && hungUp(err) && !kept.IsZero() && time.Since(kept) < atOnce &&
-		out.GetBody != nil {
-		body, bad := out.GetBody()
-		if bad != nil {
-			break
-		}
-		kept = time.Time{}
-		x.early.Unlock()
-		again := out.WithContext(httptrace.WithClientTrace(ctx, trace))
-		again.Body = body
-		res, err = x.s.transport.RoundTrip(again)
-		x.early.Lock()
-	}
 	over, x.waits = true, false
 	if err != nil {
 		if cause := context.Cause(ctx); cause == errGoesAway {
@@ -303,7 +276,20 @@ func (x *exchange) roundTrip(out *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	x.traceAnswer(res)
+	if res.Header.Get("Server") == "llama.cpp" {
+		x.s.closes.LoadOrStore(out.URL.Host, new(sync.Once))
+	}
 	return res, nil
+}
+
+// keepNone has a request close its connection if its server keeps none after a stream though it
+// says so, as llama.cpp's does: the next request would be lost with the connection, and
+// nothing is sent twice. The first time it also closes those that are kept.
+func (s *Server) keepNone(out *http.Request) {
+	if once, ok := s.closes.Load(out.URL.Host); ok {
+		once.(*sync.Once).Do(s.transport.CloseIdleConnections)
+		out.Close = true
+	}
 }
 
 // sendEarly sends an answer before the answer (1xx). The caller holds early. A client that

@@ -529,21 +529,19 @@ func mustURL(text string) *url.URL {
 	return u
 }
 
-// A server that closes a connection which it had promised to keep has not seen the request:
-// the client does not hear of it. One that closes a new connection may be at work.
-func TestAKeptConnectionThatTheServerClosesIsNotAnError(t *testing.T) {
+// llama.cpp's server closes a connection after a stream though it says that it keeps it: each
+// request has its own.
+func TestNoConnectionToLlamaIsKept(t *testing.T) {
 	var mu sync.Mutex
-	seen := map[string]bool{}
-	var bodies []string
+	seen := map[string]int{}
 	s := start(t, proxy.Options{}, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
+		io.Copy(io.Discard, r.Body)
 		mu.Lock()
 		defer mu.Unlock()
-		bodies = append(bodies, string(body))
-		if seen[r.RemoteAddr] {
+		if seen[r.RemoteAddr]++; seen[r.RemoteAddr] > 1 {
 			panic(http.ErrAbortHandler)
 		}
-		seen[r.RemoteAddr] = true
+		w.Header().Set("Server", "llama.cpp")
 		io.WriteString(w, `{"id":"c","choices":[]}`)
 	})
 	for range 3 {
@@ -553,7 +551,7 @@ func TestAKeptConnectionThatTheServerClosesIsNotAnError(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if len(seen) != 3 || len(bodies) != 5 || slices.ContainsFunc(bodies, func(b string) bool { return b != bodies[0] }) {
-		t.Errorf("%d connections, requests %q", len(seen), bodies)
+	if len(seen) != 3 {
+		t.Errorf("%d connections", len(seen))
 	}
 }

@@ -115,6 +115,7 @@ type Options struct {
 type Server struct {
 	routing    atomic.Pointer[routing]
 	transport  *http.Transport
+	closes     sync.Map // hosts that close their connections after a stream: *sync.Once
 	windows    *windows.Asker
 	loopback   bool
 	listenHost string
