@@ -11,7 +11,7 @@ import (
 var mayBeEmpty = map[string]bool{
 	"IsCount": true, "System": true, "Signs": true, "FromText": true, "LacksList": true, "Held": true, "Rules": true,
 	"Before": true, "FromPath": true, "AsResult": true, "ListsEvents": true, "TooLongCodes": true, "MarksCache": true,
-	"Sockets": true, "Steady": true, "AskCache": true, "Opening": true, "NamesReplies": true, "Unbound": true,
+	"Sockets": true, "Steady": true, "AskCache": true, "Between": true, "Opening": true, "NamesReplies": true, "Unbound": true,
 	"AskDrop": true, "DropBeta": true, "Streams": true, "Joint": true, "Window": true, "Framed": true, "Accepts": true,
 	"CountIn": true, "NamesHeld": true,
 }

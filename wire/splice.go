@@ -135,6 +135,9 @@ func (b *Body) writeList(out []byte, view []Piece) []byte {
 	for i := 0; i < len(view); {
 		if i > 0 {
 			out = append(out, ',')
+			if m := b.between(view[i-1], view[i]); m != nil {
+				out = append(append(out, m...), ',')
+			}
 		}
 		if view[i].Raw != nil {
 			out = append(out, view[i].Raw...)
@@ -152,6 +155,16 @@ func (b *Body) writeList(out []byte, view []Piece) []byte {
 		return append(out, ']')
 	}
 	return append(out, b.data[b.at[len(b.at)-1].end:b.list.end]...)
+}
+
+// between returns what must stand between two pieces that were no neighbours, or nil.
+func (b *Body) between(before, after Piece) []byte {
+	between := b.Format.Protocol().Between
+	if between == nil || after.Index == before.Index+1 || max(before.Index, after.Index) >= len(b.Messages) ||
+		min(before.Index, after.Index) < 0 || b.Messages[before.Index].Role != b.Messages[after.Index].Role {
+		return nil
+	}
+	return between(b.Messages[after.Index].Role)
 }
 
 // writeFromString writes the array that replaces a plain string.

@@ -41,6 +41,7 @@ func Protocol() *protocol.Protocol {
 		Held:    []string{variables, prompt},
 		Rules:   chat.Rules{ResultsFollow: true},
 
+		Between:    between,
 		Content:    "content",
 		Result:     locateResult,
 		AsResult:   asResult,
@@ -178,4 +179,12 @@ func readTools(r *protocol.Reader, v rawjson.Value) error {
 		}
 	}
 	return nil
+}
+
+// between stands where the turns between two of one side are left out: roles alternate.
+func between(role chat.Role) []byte {
+	if role == chat.Assistant {
+		return []byte(`{"role":"user","content":[{"text":"\u2026"}]}`)
+	}
+	return []byte(`{"role":"assistant","content":[{"text":"\u2026"}]}`)
 }

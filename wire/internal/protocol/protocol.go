@@ -130,6 +130,9 @@ type Protocol struct {
 	// AskCache returns a body with a field that asks the provider to cache the prompt, or body
 	// itself if it asks already; nil if providers cache without being asked.
 	AskCache func(body []byte) []byte
+	// Between returns a message to stand between two of a role that a view makes neighbours;
+	// nil if a role may follow itself.
+	Between func(role chat.Role) []byte
 	// AskDrop returns a body with a field that has the provider drop thinking that lost its
 	// place, where it would refuse the request, or body itself if that has a choice of its own.
 	// The request then needs DropBeta in the header Anthropic-Beta. Nil if providers have no such
