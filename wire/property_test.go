@@ -132,6 +132,9 @@ func TestViewIsSplicedByteForByte(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
+		again.Messages = slices.DeleteFunc(again.Messages, func(m chat.Message) bool { // Converse's roles alternate
+			return p.Format == wire.Converse && bytes.HasSuffix(m.Raw, []byte(`","content":[{"text":"\u2026"}]}`))
+		})
 		plainInput := len(b.Messages) > 0 && b.Messages[0].Raw[0] == '"'
 		for i := range again.Messages {
 			if !plainInput && !bytes.Equal(again.Messages[i].Raw, want[i]) {

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 
+	"github.com/oriel-context/oriel/chat"
 	"github.com/oriel-context/oriel/internal/rawjson/passes"
 )
 
@@ -160,11 +161,26 @@ func (b *Body) writeList(out []byte, view []Piece) []byte {
 // between returns what must stand between two pieces that were no neighbours, or nil.
 func (b *Body) between(before, after Piece) []byte {
 	between := b.Format.Protocol().Between
-	if between == nil || after.Index == before.Index+1 || max(before.Index, after.Index) >= len(b.Messages) ||
-		min(before.Index, after.Index) < 0 || b.Messages[before.Index].Role != b.Messages[after.Index].Role {
+	if between == nil || before.Raw == nil && after.Raw == nil && after.Index == before.Index+1 {
 		return nil
 	}
-	return between(b.Messages[after.Index].Role)
+	role := b.role(after)
+	if role == "" || b.role(before) != role {
+		return nil
+	}
+	return between(role)
+}
+
+// role returns whose message a piece is, or "" if that cannot be read.
+func (b *Body) role(p Piece) chat.Role {
+	if p.Raw == nil {
+		return b.Messages[p.Index].Role
+	}
+	m, err := ReadMessage(b.Format, p.Raw)
+	if err != nil {
+		return ""
+	}
+	return m.Role
 }
 
 // writeFromString writes the array that replaces a plain string.
