@@ -146,3 +146,19 @@ func output(t *testing.T, cmd *exec.Cmd) []byte {
 	}
 	return out
 }
+
+// A clone holds everything that was ever committed: a program that go build left behind would
+// stay in it for good.
+func TestNoLargeFilesAreTracked(t *testing.T) {
+	if _, err := os.Stat(".git"); err != nil {
+		t.Skip("no clone: ", err)
+	}
+	for name := range strings.SplitSeq(string(output(t, exec.Command("git", "ls-files", "-z"))), "\x00") {
+		if name == "" || name == "embed/minilm/all-MiniLM-L6-v2.oriel" {
+			continue
+		}
+		if info, err := os.Lstat(name); err == nil && info.Size() > 2<<20 {
+			t.Errorf("%s has %d bytes: if a clone needs it, name it here, else git rm it", name, info.Size())
+		}
+	}
+}
